@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "core/base/dtype.h"
+#include "core/checkpoint/config.h"
+#include "core/data/config.h"
+#include "core/model/config.h"
+#include "core/optim/config.h"
+
+namespace rehearse {
+
+// What a training job computes: everything that decides its bits, and nothing that decides only its time.
+struct TrainConfig {
+  std::uint64_t seed = 0;
+  ModelConfig model;
+  std::optional<InputFile> init_file;  // safetensors with the initial parameters; drawn from the seed without one
+  DataConfig data;
+  DType dtype = DType::kFloat32;
+  std::int64_t steps = 0;
+  std::int64_t batch = 0;       // sequences per data-parallel rank and step
+  std::int64_t accumulate = 1;  // equal consecutive microbatches that `batch` is cut in
+  int zero_stage = 1;           // 0: all_reduce and full Adam; 1: sharded optimizer
+  std::int64_t bucket_bytes = 0;  // size of the gradient units (design section 7); 0: one unit
+  std::optional<double> clip_norm;
+  AdamConfig adam;
+  ScheduleConfig schedule;
+  std::optional<LrSpike> lr_spike;
+  // The loss on a fixed held-out batch is measured before step 1 and after every `eval_every` steps; 0: never.
+  std::int64_t eval_every = 0;
+  CheckpointConfig checkpoint;
+};
+
+}  // namespace rehearse
