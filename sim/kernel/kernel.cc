@@ -62,8 +62,8 @@ void Kernel::shutdown() {
 
 void Kernel::drain() {
   context_->poll();
-  // Asio adds up what an event's code posts only when run()'s own handler ends, but takes it off when it has run here. So
-  // its count of work may touch zero while handlers are ready, which stops it: go on with one more.
+  // Asio adds up what an event's code posts only when run()'s own handler ends, but takes it off when it has run here.
+  // So its count of work may touch zero while handlers are ready, which stops it: go on with one more.
   while (context_->stopped()) {
     context_->get_executor().on_work_started();
     context_->restart();
@@ -186,8 +186,8 @@ void Kernel::on_deadline(int index) {
   PendingOp& op = *list.first;
   list.armed = false;
   const WaitInfo& wait = op.wait;
-  auto error = std::make_exception_ptr(CommError(CommError::Kind::kTimeout, wait.group_id, wait.generation, wait.sequence,
-                                                 op.process->rank(), wait.peer, wait.operation));
+  auto error = std::make_exception_ptr(CommError(CommError::Kind::kTimeout, wait.group_id, wait.generation,
+                                                 wait.sequence, op.process->rank(), wait.peer, wait.operation));
   unlink_deadline(op);
   arm_list(index);
   complete(op, std::move(error));
