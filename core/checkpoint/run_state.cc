@@ -54,7 +54,8 @@ RunState parse_run_state(std::string_view text, const std::string& source) {
       const JsonValue copy = record.at("copy");
       input.copy = copy.text();
       if (*input.copy != copy_name) copy.refuse(copy_name);
-      if (input.bytes > kInputCopyLimit) copy.refuse("no copy of a file over " + std::to_string(kInputCopyLimit) + " bytes");
+      if (input.bytes > kInputCopyLimit)
+        copy.refuse("no copy of a file over " + std::to_string(kInputCopyLimit) + " bytes");
     }
     record.finish();
     state.inputs.push_back(input);

@@ -156,9 +156,12 @@ void check_model_file(const Manifest& manifest, std::span<const std::byte> bytes
 
 std::optional<std::int64_t> first_not_finite(DType dtype, std::span<const std::byte> elements) {
   switch (dtype) {
-    case DType::kFloat32: return first_not_finite_of<float>(elements);
-    case DType::kFloat64: return first_not_finite_of<double>(elements);
-    case DType::kInt32: return std::nullopt;
+    case DType::kFloat32:
+      return first_not_finite_of<float>(elements);
+    case DType::kFloat64:
+      return first_not_finite_of<double>(elements);
+    case DType::kInt32:
+      return std::nullopt;
   }
   check_failed(__FILE__, __LINE__, "unknown dtype");
 }

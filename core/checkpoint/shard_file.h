@@ -49,8 +49,8 @@ void check_file(const FileRecord& record, std::span<const std::byte> bytes, cons
 StateView parse_shard_file(const ShardRecord& record, DType dtype, std::span<const std::byte> bytes,
                            const std::string& source);
 
-// Throws InputError unless `bytes` is the model's file of the manifest: checked as a file, then its names, shapes, dtype
-// and, where `master` (of all parameters in flat order) is given, its values.
+// Throws InputError unless `bytes` is the model's file of the manifest: checked as a file, then its names, shapes,
+// dtype and, where `master` (of all parameters in flat order) is given, its values.
 void check_model_file(const Manifest& manifest, std::span<const std::byte> bytes,
                       std::optional<std::span<const std::byte>> master, const std::string& source);
 

@@ -74,8 +74,8 @@ VerifiedCheckpoint verify_checkpoint(const CheckpointFiles& files, const std::st
   const std::string_view manifest_text = text_of(file_or_throw(files, kManifestFile, source));
   VerifiedCheckpoint checkpoint;
   checkpoint.manifest = parse_manifest(manifest_text, place(kManifestFile));
-  checkpoint.run_state = parse_run_state_of(manifest_text, text_of(file_or_throw(files, kRunStateFile, source)),
-                                            place(kRunStateFile));
+  checkpoint.run_state =
+      parse_run_state_of(manifest_text, text_of(file_or_throw(files, kRunStateFile, source)), place(kRunStateFile));
   const Manifest& manifest = checkpoint.manifest;
   const RunState& run_state = checkpoint.run_state;
   std::set<std::string> paths;
