@@ -12,6 +12,45 @@
 
 namespace rehearse {
 
+// The return type in the completion signature of operations with a result; picks the handler below.
+struct OperationSignature {};
+
+}  // namespace rehearse
+
+// Boost 1.81's own handler for (exception_ptr, T) does not compile (it tests the result struct where it means the
+// exception), so operations with a result bring theirs. The argument objects live in the caller until the coroutine has
+// been resumed, so that pointers to them suffice.
+template <class T, class Executor>
+class boost::asio::detail::awaitable_async_op_handler<rehearse::OperationSignature(std::exception_ptr, T), Executor>
+    : public boost::asio::detail::awaitable_thread<Executor> {
+ public:
+  struct result_type {
+    std::exception_ptr* error = nullptr;
+    T* value = nullptr;
+  };
+
+  awaitable_async_op_handler(boost::asio::detail::awaitable_thread<Executor>* thread, result_type& result)
+      : boost::asio::detail::awaitable_thread<Executor>(std::move(*thread)), result_(result) {}
+
+  void operator()(std::exception_ptr error, T value) {
+    result_.error = &error;
+    result_.value = &value;
+    this->entry_point()->top_of_stack_->attach_thread(this);
+    this->entry_point()->top_of_stack_->clear_cancellation_slot();
+    this->pump();
+  }
+
+  static T resume(result_type& result) {
+    if (*result.error) std::rethrow_exception(std::exchange(*result.error, nullptr));
+    return std::move(*result.value);
+  }
+
+ private:
+  result_type& result_;
+};
+
+namespace rehearse {
+
 // What a started operation calls once, with an error or with its result (T... is empty or one type). Move-only; dropping
 // it without a call ends the coroutine that waits: only its destructors run. Asio's own handler of an awaiting coroutine
 // fits the inline storage.
@@ -95,7 +134,8 @@ class Completion {
 // An awaitable operation out of a function that starts it: start(Completion<T...>). Nothing happens until it is awaited.
 template <class... T, class Start>
 auto make_operation(Start start) {
-  return boost::asio::async_initiate<const boost::asio::deferred_t, void(std::exception_ptr, T...)>(
+  using Return = std::conditional_t<sizeof...(T) == 0, void, OperationSignature>;
+  return boost::asio::async_initiate<const boost::asio::deferred_t, Return(std::exception_ptr, T...)>(
       [start = std::move(start)](auto handler) mutable { std::move(start)(Completion<T...>(std::move(handler))); },
       boost::asio::deferred);
 }

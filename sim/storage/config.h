@@ -4,8 +4,8 @@
 
 namespace rehearse {
 
-// A file system shared by all ranks: every operation takes `latency`, and reads and writes their bytes at `bandwidth` on
-// top (each rank its own stream; no contention).
+// A file system shared by all ranks: every operation takes `latency`, and reads and writes their bytes at `bandwidth`
+// on top (each rank its own stream; no contention).
 struct StorageConfig {
   Duration latency;
   Bandwidth bandwidth;

@@ -1,0 +1,94 @@
+#include "core/model/activations.h"
+
+#include <algorithm>
+#include <string>
+
+#include "core/base/error.h"
+#include "core/tensor/matmul.h"
+
+namespace rehearse {
+namespace {
+
+constexpr std::int64_t kLargestCount = std::int64_t{1} << 48;
+
+std::int64_t scratch_elements(const ModelConfig& c, std::int64_t batch) {
+  const std::int64_t rows = batch * c.context;
+  const std::int64_t e = c.embed;
+  std::int64_t most = attention_scratch({batch, c.heads, c.context, c.head_dim()});
+  // Each linear layer (outputs, inputs): forward, gradient of its input, gradient of its weight.
+  const std::int64_t layers[][2] = {{3 * e, e}, {e, e}, {4 * e, e}, {e, 4 * e}, {c.vocab, e}};
+  for (const auto& [outputs, inputs] : layers) {
+    most = std::max({most, matmul_scratch(rows, outputs, inputs), matmul_scratch(rows, inputs, outputs),
+                     matmul_scratch(outputs, inputs, rows)});
+  }
+  return most;
+}
+
+[[noreturn]] void refuse(std::int64_t batch) {
+  throw InputError(
+      "a batch of " + std::to_string(batch) +
+      " sequences per microbatch is not possible: it must be at least 1 and its activations below 2^48 elements");
+}
+
+}  // namespace
+
+std::int64_t activation_elements(const ModelConfig& c, std::int64_t batch) {
+  validate(c);
+  if (batch < 1 || batch >= kLargestCount / c.context) refuse(batch);
+  const __int128 rows = batch * c.context;
+  const __int128 e = c.embed;
+  const __int128 probabilities = rows * c.heads * c.context;
+  const __int128 kept = (c.layers + 1) * rows * e + c.layers * (rows * (15 * e + 4) + probabilities) +
+                        rows * (e + c.vocab + 2) + rows * 9 * e;
+  if (kept >= kLargestCount) refuse(batch);
+  return static_cast<std::int64_t>(kept) + scratch_elements(c, batch);
+}
+
+template <class T>
+Activations<T>::Activations(const ModelConfig& config, std::int64_t batch, MemoryAccount* account, Storing storing)
+    : config_(config),
+      batch_(batch),
+      buffer_(account, MemoryKind::kActivations, dtype_of<T>, activation_elements(config, batch), storing) {
+  if (!buffer_.has_elements()) return;
+  T* next = buffer_.template as<T>().data();
+  const auto take = [&next](std::int64_t count) {
+    T* const array = next;
+    next += count;
+    return array;
+  };
+  const std::int64_t r = rows();
+  const std::int64_t e = config.embed;
+  const std::int64_t scratch_count = scratch_elements(config, batch);
+  scratch_ = {take(scratch_count), static_cast<std::size_t>(scratch_count)};
+  for (std::int64_t i = 0; i <= config.layers; ++i) stream.push_back(take(r * e));
+  for (std::int64_t i = 0; i < config.layers; ++i) {
+    Block block{};
+    block.ln1 = take(r * e);
+    block.qkv = take(r * 3 * e);
+    block.attention = take(r * e);
+    block.middle = take(r * e);
+    block.ln2 = take(r * e);
+    block.slope = take(r * 4 * e);
+    block.gelu = take(r * 4 * e);
+    block.probs = take(r * config.heads * config.context);
+    block.ln1_mean = take(r);
+    block.ln1_rstd = take(r);
+    block.ln2_mean = take(r);
+    block.ln2_rstd = take(r);
+    blocks.push_back(block);
+  }
+  lnf = take(r * e);
+  logits = take(r * config.vocab);
+  dstream = take(r * e);
+  dinner = take(r * e);
+  dqkv = take(r * 3 * e);
+  dmlp = take(r * 4 * e);
+  lnf_mean = take(r);
+  lnf_rstd = take(r);
+  CHECK_EQ(next - buffer_.template as<T>().data(), buffer_.count());
+}
+
+template class Activations<float>;
+template class Activations<double>;
+
+}  // namespace rehearse

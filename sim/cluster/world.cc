@@ -1,0 +1,173 @@
+#include "sim/cluster/world.h"
+
+#include <utility>
+
+#include "core/base/check.h"
+#include "sim/compute/sim_device.h"
+#include "sim/kernel/process.h"
+#include "sim/net/port_fabric.h"
+
+namespace rehearse {
+namespace {
+
+class SimClock : public Clock {
+ public:
+  explicit SimClock(Process& process) : process_(process) {}
+  TimePoint now() const override { return process_.kernel().now(); }
+
+ protected:
+  void start_sleep(Duration duration, Completion<> done) override {
+    CHECK_GE(duration.ps(), 0);
+    PendingOp& op = process_.begin(WaitInfo("sleep"), std::move(done));
+    process_.kernel().complete_at(process_.kernel().now() + duration, op);
+  }
+
+ private:
+  Process& process_;
+};
+
+class NullTracer : public Tracer {
+ public:
+  void phase(std::int64_t, Phase) override {}
+  void collective_begin(const Call&, Bytes) override {}
+  void collective_end(const Call&) override {}
+};
+
+}  // namespace
+
+// One incarnation of a rank and all it sees.
+class World::Context : public RankContext {
+ public:
+  Context(World& world, Node& node, int rank, std::uint32_t generation);
+
+  Communicator& comm() const override { return *comm_; }
+  Clock& clock() const override { return *clock_; }
+  Device& device() const override { return *device_; }
+  Storage& storage() const override {
+    CHECK(storage_ != nullptr);
+    return *storage_;
+  }
+  Tracer& tracer() const override;
+  MemoryAccount& memory() const override;
+  Storing storing() const override { return storing_; }
+  std::uint32_t generation() const override { return generation_; }
+
+  Process& process() { return *process_; }
+  RankProgram program;
+  std::exception_ptr error;
+
+ protected:
+  std::uint32_t start_activity(std::string name, Task<void> task) override {
+    return process_->spawn(std::move(name), std::move(task));
+  }
+  void start_join(std::uint32_t activity, Completion<> done) override { process_->join(activity, std::move(done)); }
+
+ private:
+  Node& node_;
+  std::uint32_t generation_;
+  Storing storing_;
+  std::unique_ptr<Process> process_;
+  std::unique_ptr<Communicator> comm_;
+  std::unique_ptr<Clock> clock_;
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<Storage> storage_;
+};
+
+struct World::Node {
+  MemoryAccount memory;
+  PayloadPool pool{&memory};
+  NullTracer null_tracer;
+  Tracer* tracer = &null_tracer;
+  // All incarnations: events may still name an old one.
+  std::vector<std::unique_ptr<Context>> incarnations;
+};
+
+World::Context::Context(World& world, Node& node, int rank, std::uint32_t generation)
+    : node_(node),
+      generation_(generation),
+      storing_(world.config_.storing),
+      process_(std::make_unique<Process>(world.kernel_, rank)),
+      comm_(std::make_unique<SimCommunicator>(world.network_, *process_, node.pool)),
+      clock_(std::make_unique<SimClock>(*process_)),
+      device_(std::make_unique<SimDevice>(*process_, world.config_.device, storing_ == Storing::kElements)) {
+  if (world.storage_factory_) storage_ = world.storage_factory_(*process_);
+}
+
+Tracer& World::Context::tracer() const { return *node_.tracer; }
+MemoryAccount& World::Context::memory() const { return node_.memory; }
+
+World::World(const WorldConfig& config) : config_(config), network_(kernel_, config.ranks) {
+  CHECK_GT(config.ranks, 0);
+  for (int rank = 0; rank < config.ranks; ++rank) nodes_.push_back(std::make_unique<Node>());
+  network_.set_fabric(std::make_unique<PortFabric>(kernel_, network_, config.network, config.ranks,
+                                                   RandomStream(config.seed).fork("network").fork("jitter")));
+}
+
+World::~World() {
+  kernel_.shutdown();
+  for (const auto& node : nodes_) node->incarnations.clear();
+}
+
+void World::set_tracer(int rank, Tracer* tracer) { nodes_[static_cast<std::size_t>(rank)]->tracer = tracer; }
+
+void World::start(int rank, RankProgram program, std::uint32_t generation) {
+  Node& node = *nodes_[static_cast<std::size_t>(rank)];
+  CHECK(state(rank) != RankState::kRunning);
+  node.incarnations.push_back(std::make_unique<Context>(*this, node, rank, generation));
+  Context* context = node.incarnations.back().get();
+  context->program = std::move(program);
+  network_.on_process_started(rank, generation);
+  context->process().start([context] { return context->program(*context); },
+                           [this, context, rank](std::exception_ptr error) {
+                             context->error = std::move(error);
+                             network_.on_process_lost(rank);
+                           });
+}
+
+void World::start_all(const RankProgram& program) {
+  for (int rank = 0; rank < ranks(); ++rank) start(rank, program);
+}
+
+void World::crash(int rank) {
+  Node& node = *nodes_[static_cast<std::size_t>(rank)];
+  if (state(rank) != RankState::kRunning) return;
+  node.incarnations.back()->process().kill();
+  network_.on_process_lost(rank);
+}
+
+World::RankState World::state(int rank) const {
+  const Node& node = *nodes_[static_cast<std::size_t>(rank)];
+  if (node.incarnations.empty()) return RankState::kNotStarted;
+  Context& context = *node.incarnations.back();
+  switch (context.process().state()) {
+    case Process::State::kNew:
+    case Process::State::kRunning: return RankState::kRunning;
+    case Process::State::kEnded: return context.error == nullptr ? RankState::kEnded : RankState::kFailed;
+    case Process::State::kKilled: return RankState::kCrashed;
+  }
+  check_failed(__FILE__, __LINE__, "unknown process state");
+}
+
+std::exception_ptr World::error(int rank) const {
+  const Node& node = *nodes_[static_cast<std::size_t>(rank)];
+  return node.incarnations.empty() ? nullptr : node.incarnations.back()->error;
+}
+
+const MemoryAccount& World::memory(int rank) const { return nodes_[static_cast<std::size_t>(rank)]->memory; }
+
+std::string describe_waiting(const std::vector<WaitingRow>& rows) {
+  std::string text;
+  for (const WaitingRow& row : rows) {
+    text += "  rank " + std::to_string(row.rank) + ", " + row.activity + ": ";
+    text += row.wait.what;
+    if (row.wait.in_call) {
+      text += " of " + std::string(name_of(row.wait.operation)) + " with rank " + std::to_string(row.wait.peer) +
+              " (group " + std::to_string(row.wait.group_id) + ", generation " + std::to_string(row.wait.generation) +
+              ", sequence " + std::to_string(row.wait.sequence) + ")";
+    }
+    text += ", since " + to_string(row.since.since_start()) + "\n";
+  }
+  return text;
+}
+
+}  // namespace rehearse

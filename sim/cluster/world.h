@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/runtime/rank_context.h"
+#include "sim/compute/config.h"
+#include "sim/kernel/kernel.h"
+#include "sim/net/config.h"
+#include "sim/net/network.h"
+
+namespace rehearse {
+
+// What ranks live in.
+struct WorldConfig {
+  int ranks = 4;
+  std::uint64_t seed = 1;
+  NetworkConfig network;
+  DeviceConfig device;
+  Storing storing = Storing::kElements;
+};
+
+// What a rank runs: an ordinary coroutine. The context outlives it.
+using RankProgram = std::function<Task<>(RankContext&)>;
+
+// A simulated cluster: nodes with their memory and payloads, a network, and on every node the current incarnation of a
+// rank. Nothing global: worlds in one process do not see each other.
+class World {
+ public:
+  explicit World(const WorldConfig& config);
+  ~World();
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  int ranks() const { return static_cast<int>(nodes_.size()); }
+  Kernel& kernel() { return kernel_; }
+  TimePoint now() const { return kernel_.now(); }
+  Network& network() { return network_; }
+
+  // Makes the storage that a rank's process sees; called once an incarnation. Before start().
+  using StorageFactory = std::function<std::unique_ptr<Storage>(Process&)>;
+  void set_storage(StorageFactory factory) { storage_factory_ = std::move(factory); }
+  // Watches rank `rank`; it must outlive the world. Before start().
+  void set_tracer(int rank, Tracer* tracer);
+
+  // Starts the program on a rank, or on every one. A rank that was crashed or has ended gets a new incarnation.
+  void start(int rank, RankProgram program, std::uint32_t generation = 0);
+  void start_all(const RankProgram& program);
+
+  // The rank's process dies now: its coroutines are destroyed, its peers see a broken connection one latency later. From
+  // an event or between runs, not from a coroutine of that rank.
+  void crash(int rank);
+
+  RunEnd run(std::uint64_t max_events = ~std::uint64_t{0}) { return kernel_.run(max_events); }
+
+  // How the rank's latest incarnation stands. `error` is what its program threw.
+  enum class RankState : std::uint8_t { kNotStarted, kRunning, kEnded, kFailed, kCrashed };
+  RankState state(int rank) const;
+  std::exception_ptr error(int rank) const;
+
+  // Bytes the rank's node holds and held, over its incarnations.
+  const MemoryAccount& memory(int rank) const;
+
+ private:
+  class Context;
+  struct Node;
+
+  WorldConfig config_;
+  // A node's memory is touched by the destructors of coroutines, so it outlives the kernel's shutdown in ~World.
+  std::vector<std::unique_ptr<Node>> nodes_;
+  Kernel kernel_;
+  Network network_;
+  StorageFactory storage_factory_;
+};
+
+// The deadlock table in words: for each rank and activity what it waits for and since when.
+std::string describe_waiting(const std::vector<WaitingRow>& rows);
+
+}  // namespace rehearse

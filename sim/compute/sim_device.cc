@@ -1,0 +1,66 @@
+#include "sim/compute/sim_device.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/base/check.h"
+
+namespace rehearse {
+
+SimDevice::SimDevice(Process& process, const DeviceConfig& config, bool run_work)
+    : process_(process), rate_(config.rate), run_work_(run_work) {
+  for (const RankSlowdown& slowdown : config.slowdowns) {
+    if (slowdown.rank != process.rank()) continue;
+    CHECK_GT(slowdown.numerator, 0);
+    CHECK_GT(slowdown.denominator, 0);
+    slowdown_numerator_ = slowdown.numerator;
+    slowdown_denominator_ = slowdown.denominator;
+  }
+}
+
+Duration SimDevice::time_of(const ComputeCost& cost) const {
+  const Duration plain = compute_time(cost.flops, rate_);
+  const auto scaled = static_cast<__int128>(plain.ps()) * slowdown_numerator_;
+  const __int128 ps = (scaled + slowdown_denominator_ - 1) / slowdown_denominator_;
+  if (ps > std::numeric_limits<std::int64_t>::max()) virtual_time_overflow();
+  return Duration::picoseconds(static_cast<std::int64_t>(ps));
+}
+
+void SimDevice::start_run(const ComputeCost& cost, WorkRef work, Stream stream, Completion<> done) {
+  Kernel& kernel = process_.kernel();
+  PendingOp& op = process_.begin(WaitInfo("device"), std::move(done));
+  TimePoint& free_at = free_at_[static_cast<std::size_t>(stream)];
+  const TimePoint start = std::max(kernel.now(), free_at);
+  free_at = start + time_of(cost);
+  if (start == kernel.now()) {
+    try {
+      if (run_work_) work();
+    } catch (...) {
+      op.error = std::current_exception();
+    }
+    kernel.complete_at(free_at, op);
+    return;
+  }
+  if (run_work_) op.effect = work;
+  op.not_before = free_at;
+  kernel.schedule(start, this, handle_of(op).packed());
+}
+
+// The stream has come to this operation.
+void SimDevice::on_event(std::uint64_t argument) {
+  Kernel& kernel = process_.kernel();
+  PendingOp* op = kernel.ops().find(OpHandle::unpack(argument));
+  if (op == nullptr) return;
+  if (op->effect) {
+    const std::function<void()> work = std::move(op->effect);
+    op->effect = nullptr;
+    try {
+      work();
+    } catch (...) {
+      op->error = std::current_exception();
+    }
+  }
+  kernel.complete_at(op->not_before, *op);
+}
+
+}  // namespace rehearse

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "core/runtime/device.h"
+#include "sim/compute/config.h"
+#include "sim/kernel/process.h"
+
+namespace rehearse {
+
+// A device that takes ceil(flops / rate) for a piece of work, times its rank's slowdown, rounded up. Each stream runs one
+// piece at a time, in the order they were started; the arithmetic itself runs inline when its turn comes.
+class SimDevice : public Device, private EventSink {
+ public:
+  // `run_work` false: cost-only, the work is not called.
+  SimDevice(Process& process, const DeviceConfig& config, bool run_work);
+
+  // How long the work would take on an idle stream.
+  Duration time_of(const ComputeCost& cost) const;
+
+ protected:
+  void start_run(const ComputeCost& cost, WorkRef work, Stream stream, Completion<> done) override;
+
+ private:
+  void on_event(std::uint64_t argument) override;
+
+  Process& process_;
+  FlopRate rate_;
+  std::int64_t slowdown_numerator_ = 1;
+  std::int64_t slowdown_denominator_ = 1;
+  bool run_work_;
+  std::array<TimePoint, kStreams> free_at_{};
+};
+
+}  // namespace rehearse

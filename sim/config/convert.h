@@ -1,0 +1,34 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "sim/config/origins.h"
+#include "sim/config/scenario.h"
+
+namespace rehearse {
+
+namespace config {
+class Scenario;
+}
+
+// What a scenario's fields name outside of it, already read.
+struct NamedFiles {
+  std::map<std::string, InputFile> inputs;  // by path of the field: "data.text_file"
+  std::optional<WeightsReference> weights;  // expect.same_weights_as
+};
+
+// The plain structs of a message that is complete (defaults filled in, every single field within its rule). Checks what
+// takes more than one field to see, and the data, and throws InputError at the field that is wrong. Leaves the texts
+// and hashes of the result empty.
+Scenario convert(const config::Scenario& message, const NamedFiles& files, const Origins& origins);
+
+// The parts, each in a file of its own; `convert` calls them in this order.
+void convert_cluster(const config::Scenario& message, const Origins& origins, Scenario& scenario);
+void convert_train(const config::Scenario& message, const NamedFiles& files, const Origins& origins,
+                   Scenario& scenario);
+void convert_expect(const config::Scenario& message, const NamedFiles& files, const Origins& origins,
+                    Scenario& scenario);
+
+}  // namespace rehearse

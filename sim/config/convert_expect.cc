@@ -1,0 +1,80 @@
+#include <string>
+
+#include "core/base/digest.h"
+#include "sim/config/convert.h"
+#include "sim/config/scenario.pb.h"
+
+namespace rehearse {
+namespace {
+
+void check_step(const char* path, std::int64_t step, const TrainConfig& train, const Origins& origins) {
+  if (step <= train.steps) return;
+  origins.fail(path, "found " + std::to_string(step) + "; allowed: a step of the run, 1 to train.steps, which is " +
+                         std::to_string(train.steps));
+}
+
+// The checkpoints that are there at the end: every `every_steps`, and of those the newest `keep`.
+void check_resume_from(std::int64_t step, const TrainConfig& train, const Origins& origins) {
+  constexpr const char* kPath = "expect.resume_from";
+  const std::string found = "found " + std::to_string(step) + "; ";
+  const std::int64_t every = train.checkpoint.every_steps;
+  if (every == 0) origins.fail(kPath, found + "allowed: only with checkpoint.every_steps, as there are no checkpoints");
+  check_step(kPath, step, train, origins);
+  if (step % every != 0) {
+    origins.fail(kPath, found + "allowed: a step with a checkpoint, a multiple of checkpoint.every_steps, which is " +
+                            std::to_string(every));
+  }
+  const std::int64_t newer = train.steps / every - step / every;
+  if (train.checkpoint.keep > 0 && newer >= train.checkpoint.keep) {
+    origins.fail(kPath, found + "allowed: a checkpoint that is kept; checkpoint.keep, which is " +
+                            std::to_string(train.checkpoint.keep) + ", deletes it as " + std::to_string(newer) +
+                            " newer ones follow");
+  }
+}
+
+void check_contradictions(const config::Expect& expect, const TrainConfig& train, const Origins& origins) {
+  if (expect.has_final_step()) check_step("expect.final_step", expect.final_step(), train, origins);
+  if (expect.has_resume_from()) check_resume_from(expect.resume_from(), train, origins);
+  if (expect.has_eval_loss() && (train.eval_every == 0 || train.eval_every > train.steps)) {
+    origins.fail("expect.eval_loss",
+                 "found FALLS, but the held-out loss is not measured twice; allowed: only with "
+                 "train.eval_every from 1 to train.steps, which is " +
+                     std::to_string(train.steps));
+  }
+  if (expect.has_max_accumulation_difference() && train.accumulate == 1) {
+    origins.fail("expect.max_accumulation_difference",
+                 "found without accumulation; allowed: only where train.accumulate is 2 or more");
+  }
+  if (expect.outcome() == config::Expect::DEADLOCK && (expect.has_resume_from() || expect.has_weights_sha256() ||
+                                                       expect.has_same_weights_as() || expect.has_final_loss_below())) {
+    origins.fail("expect.outcome",
+                 "found DEADLOCK together with weights, a final loss or a resume, which a run has only "
+                 "when it is done; allowed: one or the other");
+  }
+}
+
+}  // namespace
+
+void convert_expect(const config::Scenario& message, const NamedFiles& files, const Origins& origins,
+                    Scenario& scenario) {
+  const config::Expect& expect = message.expect();
+  Expectations& out = scenario.expect;
+  check_contradictions(expect, scenario.train, origins);
+  out.outcome = expect.outcome() == config::Expect::DEADLOCK ? Outcome::kDeadlock : Outcome::kDone;
+  out.loss_falls = expect.has_loss();
+  out.eval_loss_falls = expect.has_eval_loss();
+  if (expect.has_final_step()) out.final_step = expect.final_step();
+  if (expect.has_resume_from()) out.resume_from = expect.resume_from();
+  if (expect.has_final_loss_below()) out.final_loss_below = expect.final_loss_below();
+  if (expect.has_max_accumulation_difference()) out.max_accumulation_difference = expect.max_accumulation_difference();
+  if (expect.has_weights_sha256()) {
+    if (!is_sha256_hex(expect.weights_sha256())) {
+      origins.fail("expect.weights_sha256",
+                   "found \"" + expect.weights_sha256() + "\"; allowed: exactly 64 lower-case hex digits");
+    }
+    out.weights_sha256 = expect.weights_sha256();
+  }
+  out.same_weights_as = files.weights;
+}
+
+}  // namespace rehearse

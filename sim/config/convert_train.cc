@@ -1,0 +1,170 @@
+#include <algorithm>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/numbers.h"
+#include "core/data/token_source.h"
+#include "core/formats/safetensors.h"
+#include "core/model/layout.h"
+#include "core/model/load.h"
+#include "sim/config/convert.h"
+#include "sim/config/scenario.pb.h"
+#include "sim/config/units_parser.h"
+
+namespace rehearse {
+namespace {
+
+// Elements of one tensor, or of all parameters of a model: more could not be counted in bytes everywhere below.
+constexpr __int128 kMostElements = __int128{1} << 40;
+
+void convert_model(const config::Model& model, const NamedFiles& files, const Origins& origins, TrainConfig& train) {
+  train.model.layers = model.layers();
+  train.model.embed = model.embed();
+  train.model.heads = model.heads();
+  train.model.vocab = model.vocab();
+  train.model.context = model.context();
+  train.dtype = model.dtype() == config::Model::FLOAT64 ? DType::kFloat64 : DType::kFloat32;
+  if (model.embed() % model.heads() != 0) {
+    origins.fail("model.heads", "found " + std::to_string(model.heads()) +
+                                    "; allowed: a divisor of model.embed, which is " + std::to_string(model.embed()));
+  }
+  const __int128 e = model.embed();
+  const __int128 parameters = e * (2 * model.vocab() + model.context() + 2) + model.layers() * (12 * e * e + 9 * e);
+  if (parameters > kMostElements) {
+    origins.fail("model", "found sizes that make more than 2^40 parameters; allowed: fewer layers, embed or vocab");
+  }
+  validate(train.model);
+
+  const auto init = files.inputs.find("model.init_file");
+  if (init == files.inputs.end()) return;
+  train.init_file = init->second;
+  try {
+    // Loads into scratch memory what every rank will load later, so that a file that does not fit is refused here.
+    const auto file = SafetensorsFile::parse(std::as_bytes(std::span(*init->second.contents)), init->second.path);
+    const ParameterLayout layout(train.model);
+    std::vector<float> scratch(static_cast<std::size_t>(layout.total()));
+    load_parameters(file, layout, table_of_flat(layout, scratch.data()), init->second.path);
+  } catch (const InputError& error) {
+    origins.fail("model.init_file", error.what());
+  }
+}
+
+void convert_optimizer(const config::Train& train, const Origins& origins, TrainConfig& out) {
+  out.adam.lr = train.adam().lr();
+  out.adam.beta1 = train.adam().beta1();
+  out.adam.beta2 = train.adam().beta2();
+  out.adam.eps = train.adam().eps();
+  out.adam.weight_decay = train.adam().weight_decay();
+  out.adam.decay = train.adam().decay() == config::Adam::MATRICES ? Decay::kMatrices : Decay::kAll;
+  if (train.has_clip_norm()) out.clip_norm = train.clip_norm();
+
+  const config::Schedule& schedule = train.schedule();
+  out.schedule = ScheduleConfig{schedule.warmup_steps(), schedule.cosine(), schedule.min_lr()};
+  const std::string steps = "train.steps, which is " + std::to_string(train.steps());
+  if (schedule.warmup_steps() > train.steps()) {
+    origins.fail("train.schedule.warmup_steps",
+                 "found " + std::to_string(schedule.warmup_steps()) + "; allowed: at most " + steps);
+  }
+  if (schedule.min_lr() > train.adam().lr()) {
+    origins.fail("train.schedule.min_lr", "found " + shortest_text(schedule.min_lr()) +
+                                              "; allowed: at most train.adam.lr, which is " +
+                                              shortest_text(train.adam().lr()));
+  }
+  if (schedule.min_lr() > 0 && !schedule.cosine()) {
+    origins.fail("train.schedule.min_lr",
+                 "found " + shortest_text(schedule.min_lr()) + " without cosine; allowed: only where cosine is true");
+  }
+  if (train.has_lr_spike()) {
+    out.lr_spike = LrSpike{train.lr_spike().step(), train.lr_spike().factor()};
+    if (train.lr_spike().step() > train.steps()) {
+      origins.fail("train.lr_spike.step",
+                   "found " + std::to_string(train.lr_spike().step()) + "; allowed: 1 to " + steps);
+    }
+  }
+}
+
+void convert_steps(const config::Train& train, const Origins& origins, TrainConfig& out) {
+  out.steps = train.steps();
+  out.batch = train.batch();
+  out.accumulate = train.accumulate();
+  out.zero_stage = static_cast<int>(train.zero_stage());
+  out.eval_every = train.eval_every();
+  if (train.has_bucket()) out.bucket_bytes = parse_size(train.bucket()).count();
+  if (train.batch() % train.accumulate() != 0) {
+    origins.fail("train.accumulate", "found " + std::to_string(train.accumulate()) +
+                                         "; allowed: a divisor of train.batch, which is " +
+                                         std::to_string(train.batch()));
+  }
+  const ModelConfig& model = out.model;
+  const std::int64_t widest = std::max({model.vocab, 4 * model.embed, model.heads * model.context});
+  if (static_cast<__int128>(train.batch()) * model.context * widest > kMostElements) {
+    origins.fail("train.batch",
+                 "found " + std::to_string(train.batch()) +
+                     ", which makes a tensor of more than 2^40 elements; allowed: a smaller batch or model");
+  }
+}
+
+void convert_checkpoint(const config::Checkpoint& checkpoint, const Origins& origins, TrainConfig& out) {
+  out.checkpoint = CheckpointConfig{checkpoint.every_steps(), checkpoint.keep()};
+  if (checkpoint.keep() > 0 && checkpoint.every_steps() == 0) {
+    origins.fail("checkpoint.keep", "found " + std::to_string(checkpoint.keep()) +
+                                        " without checkpoints; allowed: only with checkpoint.every_steps");
+  }
+}
+
+void convert_data(const config::Data& data, const NamedFiles& files, const Origins& origins, TrainConfig& out) {
+  std::string path;
+  switch (data.source_case()) {
+    case config::Data::kSynthetic: {
+      path = "data.synthetic";
+      if (data.synthetic().states() > out.model.vocab) {
+        origins.fail("data.synthetic.states", "found " + std::to_string(data.synthetic().states()) +
+                                                  "; allowed: at most model.vocab, which is " +
+                                                  std::to_string(out.model.vocab));
+      }
+      const auto noise = to_billionths(data.synthetic().noise());
+      if (!noise) origins.fail("data.synthetic.noise", "found more than 9 decimals; allowed: at most 9");
+      out.data = MarkovConfig{data.synthetic().states(), *noise};
+      break;
+    }
+    case config::Data::kTextFile:
+      path = "data.text_file";
+      out.data = TextConfig{files.inputs.at(path)};
+      break;
+    case config::Data::kTokensFile:
+      path = "data.tokens_file";
+      out.data = TokensConfig{files.inputs.at(path)};
+      break;
+    case config::Data::SOURCE_NOT_SET:
+      origins.fail("data", "found no source; allowed: one of synthetic, text_file, tokens_file");
+  }
+}
+
+void check_data_fit(const config::Data& data, const Origins& origins, const Scenario& scenario) {
+  const TrainConfig& train = scenario.train;
+  try {
+    check_data(train.data, train.seed, scenario.ranks, train.batch, train.model.context, train.model.vocab, train.steps,
+               train.eval_every > 0);
+  } catch (const InputError& error) {
+    const std::string path = data.has_text_file() ? "data.text_file" : "data.tokens_file";
+    throw InputError(origins.where(path) + ": " + error.what());  // the message names the field
+  }
+}
+
+}  // namespace
+
+void convert_train(const config::Scenario& message, const NamedFiles& files, const Origins& origins,
+                   Scenario& scenario) {
+  TrainConfig& train = scenario.train;
+  train.seed = scenario.seed;
+  convert_model(message.model(), files, origins, train);
+  convert_steps(message.train(), origins, train);
+  convert_optimizer(message.train(), origins, train);
+  convert_checkpoint(message.checkpoint(), origins, train);
+  convert_data(message.data(), files, origins, train);
+  check_data_fit(message.data(), origins, scenario);
+}
+
+}  // namespace rehearse

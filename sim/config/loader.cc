@@ -1,0 +1,189 @@
+#include "sim/config/loader.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "core/base/digest.h"
+#include "core/base/error.h"
+#include "sim/config/canonical.h"
+#include "sim/config/convert.h"
+#include "sim/config/overrides.h"
+#include "sim/config/scenario.pb.h"
+#include "sim/config/text_reader.h"
+
+namespace rehearse {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+
+enum class Role { kRun, kWeightsReference };
+
+constexpr std::string_view kSha256Prefix = "sha256:";
+
+std::string resolve(const std::string& scenario_path, const std::string& path) {
+  return (std::filesystem::path(scenario_path).parent_path() / path).lexically_normal().string();
+}
+
+// The comment lines that the text begins with.
+std::string leading_comment(std::string_view text) {
+  std::string story;
+  while (text.starts_with('#')) {
+    std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    line.remove_prefix(line.starts_with("# ") ? 2 : 1);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    story += (story.empty() ? "" : "\n") + std::string(line);
+  }
+  return story;
+}
+
+class Loading {
+ public:
+  Loading(const std::string& source, const FileReader& read_file, const LoadOptions& options, Role role)
+      : source_(source), read_file_(read_file), options_(options), role_(role), origins_(source) {}
+
+  Scenario load(const std::string& text) {
+    read_message(text);
+    // The digests see what the files hold, not how they are called.
+    config::Scenario hashed = message_;
+    for_each_file(hashed, [&](Message& group, const FieldDescriptor& field, const std::string& path) {
+      const std::string named = group.GetReflection()->GetString(group, &field);
+      const bool input = field.options().GetExtension(config::rule).file() == config::Rule::INPUT;
+      const std::string digest = input ? read_input(path, named) : read_reference(path, named);
+      group.GetReflection()->SetString(&group, &field, digest);
+    });
+
+    Scenario scenario = convert(message_, files_, origins_);
+    scenario.file_path = source_;
+    scenario.story = leading_comment(text);
+    scenario.inputs = std::move(inputs_);
+    scenario.text = canonical_text(message_);
+    scenario.scenario_sha256 = scenario_digest(hashed);
+    scenario.arithmetic_sha256 = arithmetic_digest(hashed);
+    return scenario;
+  }
+
+ private:
+  void read_message(const std::string& text) {
+    if (std::cmp_greater(text.size(), kScenarioFileLimit.count())) {
+      throw InputError(source_ + ":1:1: found more than 1 MiB of text; no scenario is as large");
+    }
+    read_text(text, message_, origins_);
+    for (const std::string& override : options_.overrides) apply_override(override, message_, origins_);
+    if (options_.seed) {
+      message_.set_seed(*options_.seed);
+      origins_.set("seed", "--seed " + std::to_string(*options_.seed));
+    }
+    if (role_ == Role::kWeightsReference) message_.clear_expect();
+    check_required(message_, origins_);
+    fill_defaults(message_);
+  }
+
+  std::string read(const std::string& path, const std::string& named, Bytes limit) {
+    try {
+      return read_file_(resolve(source_, named), limit);
+    } catch (const InputError& error) {
+      origins_.fail(path, error.what());
+    }
+  }
+
+  std::string read_input(const std::string& path, const std::string& named) {
+    std::string contents = read(path, named, kInputFileLimit);
+    InputFile file{named, sha256_hex(contents), std::make_shared<const std::string>(std::move(contents))};
+    inputs_.push_back(file);
+    files_.inputs.emplace(path, file);
+    return std::string(kSha256Prefix) + file.sha256;
+  }
+
+  std::string read_reference(const std::string& path, const std::string& named) {
+    WeightsReference reference;
+    reference.text = named;
+    std::string digest = named;
+    if (named == "fault-free") {
+      origins_.fail(path,
+                    "found \"fault-free\", but the scenario has no faults to leave out; allowed: the path of another "
+                    "scenario, or \"sha256:\" and 64 hex digits");
+    } else if (named.starts_with(kSha256Prefix)) {
+      reference.sha256 = named.substr(kSha256Prefix.size());
+      if (!is_sha256_hex(reference.sha256)) {
+        origins_.fail(path, "found \"" + named + "\"; allowed: \"sha256:\" and exactly 64 lower-case hex digits");
+      }
+    } else {
+      const std::string text = read(path, named, kScenarioFileLimit);
+      LoadOptions options;
+      options.seed = options_.seed;
+      const std::string other = resolve(source_, named);
+      reference.scenario =
+          std::make_shared<const Scenario>(Loading(other, read_file_, options, Role::kWeightsReference).load(text));
+      digest = "arithmetic:" + reference.scenario->arithmetic_sha256;
+    }
+    files_.weights = std::move(reference);
+    return digest;
+  }
+
+  std::string source_;
+  const FileReader& read_file_;
+  const LoadOptions& options_;
+  Role role_;
+  Origins origins_;
+  config::Scenario message_;
+  NamedFiles files_;
+  std::vector<InputFile> inputs_;
+};
+
+[[noreturn]] void cannot_read(const std::string& path, const std::string& why) {
+  throw InputError("cannot read " + path + ": " + why);
+}
+
+void check_name(const std::string& name, const Origins& origins) {
+  const bool valid =
+      name.size() <= 100 && name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_") == std::string::npos;
+  if (!valid) {
+    origins.fail("name", "found \"" + name + "\"; allowed: at most 100 lower-case letters, digits, - and _");
+  }
+}
+
+}  // namespace
+
+Scenario convert(const config::Scenario& message, const NamedFiles& files, const Origins& origins) {
+  check_name(message.name(), origins);
+  Scenario scenario;
+  scenario.name = message.name();
+  scenario.seed = message.seed();
+  convert_cluster(message, origins, scenario);
+  convert_train(message, files, origins, scenario);
+  convert_expect(message, files, origins, scenario);
+  return scenario;
+}
+
+std::string read_real_file(const std::string& path, Bytes limit) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), &std::fclose);
+  if (file == nullptr) cannot_read(path, std::generic_category().message(errno));
+  std::string contents;
+  std::string block(std::size_t{1} << 16, '\0');
+  for (;;) {
+    const std::size_t got = std::fread(block.data(), 1, block.size(), file.get());
+    contents.append(block, 0, got);
+    if (std::cmp_greater(contents.size(), limit.count())) cannot_read(path, "larger than " + to_string(limit));
+    if (got == block.size()) continue;
+    if (std::ferror(file.get()) != 0) cannot_read(path, std::generic_category().message(errno));
+    return contents;
+  }
+}
+
+Scenario parse_scenario(const std::string& text, const std::string& source_name, const FileReader& read_file,
+                        const LoadOptions& options) {
+  return Loading(source_name, read_file, options, Role::kRun).load(text);
+}
+
+Scenario load_scenario(const std::string& path, const LoadOptions& options) {
+  return parse_scenario(read_real_file(path, kScenarioFileLimit), path, read_real_file, options);
+}
+
+}  // namespace rehearse

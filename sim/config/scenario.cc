@@ -1,0 +1,22 @@
+#include "sim/config/scenario.h"
+
+#include "core/base/check.h"
+
+namespace rehearse {
+
+const char* name_of(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kDone:
+      return "DONE";
+    case Outcome::kDeadlock:
+      return "DEADLOCK";
+  }
+  check_failed(__FILE__, __LINE__, "unknown outcome");
+}
+
+bool expects_weights_or_number(const Expectations& expect) {
+  return expect.loss_falls || expect.eval_loss_falls || expect.resume_from || expect.weights_sha256 ||
+         expect.same_weights_as || expect.final_loss_below || expect.max_accumulation_difference;
+}
+
+}  // namespace rehearse

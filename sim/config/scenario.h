@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/data/config.h"
+#include "core/train/config.h"
+#include "sim/compute/config.h"
+#include "sim/net/config.h"
+#include "sim/storage/config.h"
+
+namespace rehearse {
+
+struct Scenario;
+
+// How a run can end.
+enum class Outcome : std::uint8_t { kDone, kDeadlock };
+const char* name_of(Outcome outcome);  // as in scenario files and summaries: "DONE"
+
+// The final weights that `expect { same_weights_as }` names: exactly one of the two.
+struct WeightsReference {
+  std::string text;                          // as written: a path, or "sha256:..."
+  std::string sha256;                        // of the final weights; empty for a scenario
+  std::shared_ptr<const Scenario> scenario;  // to be run for its final weights; its own expectations are not kept
+};
+
+// What must come of a run, field by field as in the schema (scenario.proto). The loader has seen to it that steps exist
+// and that nothing contradicts.
+struct Expectations {
+  Outcome outcome = Outcome::kDone;
+  std::optional<std::int64_t> final_step;
+  bool loss_falls = false;
+  bool eval_loss_falls = false;
+  std::optional<std::int64_t> resume_from;
+  std::optional<std::string> weights_sha256;
+  std::optional<WeightsReference> same_weights_as;
+  std::optional<double> final_loss_below;
+  std::optional<double> max_accumulation_difference;
+};
+
+// True where the run must give certain weights or a certain number, not merely end: every scenario of ours does.
+bool expects_weights_or_number(const Expectations& expect);
+
+// A scenario that has been read, checked and completed with its defaults; plain values, nothing of Protobuf.
+struct Scenario {
+  std::string name;
+  std::string file_path;  // as given; paths of inputs are relative to its folder
+  std::string story;      // the comment lines that the file begins with, without their #
+  std::string text;       // as run: overrides applied, defaults written out, in canonical form; loads to the same run
+  std::uint64_t seed = 1;
+  int ranks = 1;
+  TrainConfig train;
+  NetworkConfig network;
+  DeviceConfig device;
+  std::string device_name;  // a preset, or the flop rate as text: for reports
+  StorageConfig storage;
+  Expectations expect;
+  std::vector<InputFile> inputs;  // every file the scenario names, in the order of the schema
+  std::string scenario_sha256;    // everything, and the contents of the inputs
+  std::string arithmetic_sha256;  // what decides the bits: seed, model, data, train, layout and contents of the inputs
+};
+
+}  // namespace rehearse

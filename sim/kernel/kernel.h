@@ -1,0 +1,125 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/units.h"
+#include "core/runtime/task.h"
+#include "sim/kernel/event_queue.h"
+#include "sim/kernel/pending_op.h"
+
+namespace rehearse {
+
+class Process;
+
+// How Kernel::run ended.
+enum class RunEnd : std::uint8_t {
+  kDone,      // every process has ended
+  kDeadlock,  // processes are unfinished and no event is left that could wake one
+  kBudget,    // `max_events` were handled; run again to go on
+  kStopped,   // stop() was called
+};
+
+// One row of the deadlock table.
+struct WaitingRow {
+  int rank;
+  std::string activity;
+  WaitInfo wait;
+  TimePoint since;
+};
+
+// The virtual clock and the total order of events. Executes rank coroutines on its own io_context: one handler loops over
+// the events, completes each inline, then drains what that made ready; so time advances only when no handler is ready.
+// Single-threaded, nothing global: two kernels in one process, even interleaved, do not see each other.
+class Kernel {
+ public:
+  Kernel();
+  ~Kernel();
+  Kernel(const Kernel&) = delete;
+  Kernel& operator=(const Kernel&) = delete;
+
+  TimePoint now() const { return now_; }
+  boost::asio::io_context::executor_type executor() { return context_->get_executor(); }
+
+  // `sink` gets `argument` at `time` (not before now), after every event of that time that was scheduled earlier.
+  void schedule(TimePoint time, EventSink* sink, std::uint64_t argument);
+  // The same for an event that alone does not keep the simulation going.
+  void schedule_background(TimePoint time, EventSink* sink, std::uint64_t argument);
+
+  // Handles at most `max_events` events. An exception of an event handler leaves through here.
+  RunEnd run(std::uint64_t max_events = ~std::uint64_t{0});
+  // Makes run() return after the current event.
+  void stop() { stop_requested_ = true; }
+  std::uint64_t events() const { return events_; }
+
+  // What every activity of every unfinished process waits for, by rank and activity.
+  std::vector<WaitingRow> waiting() const;
+
+  // Destroys all coroutines and handlers; what their destructors touch must still be there. Called by the owner before
+  // those go.
+  void shutdown();
+
+  // For Process and the services that complete operations.
+  OpPool& ops() { return ops_; }
+  // Ends the wait: resumes the coroutine, inline. Only from an event, never from inside a coroutine.
+  void complete(PendingOp& op, std::exception_ptr error, Payload result = Payload());
+  // Completes the operation at `time` with its notes `error`, `effect` and `result`.
+  void complete_at(TimePoint time, PendingOp& op);
+  // Fails the operation with CommError kTimeout `timeout` from now unless it is completed before.
+  void arm_deadline(PendingOp& op, Duration timeout);
+  // Forgets the operation without completing it; its coroutine is destroyed at the next drain.
+  void drop(PendingOp& op);
+
+  void add_process(Process* process);
+  void remove_process(Process* process);
+  void process_started() { ++unfinished_; }
+  void process_ended() { --unfinished_; }
+
+  // Whose coroutine is running.
+  struct Running {
+    Process* process = nullptr;
+    std::uint32_t activity = 0;
+  };
+  Running running() const { return running_; }
+  void set_running(Running running) { running_ = running; }
+
+ private:
+  class OpSink;
+  class DeadlineSink;
+
+  void push(TimePoint time, EventSink* sink, std::uint64_t argument, bool background);
+  RunEnd loop(std::uint64_t max_events);
+  void release(PendingOp& op);
+  void unlink_deadline(PendingOp& op);
+  void arm_list(int list);
+  // True when the list's first operation is due at `time`.
+  bool deadline_is_due(int list, TimePoint time) const;
+  void on_deadline(int list);
+
+  // Operations with one timeout: their deadlines come in the order they were armed, so a list and one event suffice.
+  struct DeadlineList {
+    Duration timeout;
+    PendingOp* first = nullptr;
+    PendingOp* last = nullptr;
+    bool armed = false;
+  };
+
+  TimePoint now_;
+  std::uint64_t next_sequence_ = 0;
+  std::uint64_t events_ = 0;
+  std::size_t foreground_ = 0;  // events in the queue that are not background
+  EventQueue queue_;
+  OpPool ops_;
+  std::vector<DeadlineList> deadlines_;
+  std::vector<Process*> processes_;
+  int unfinished_ = 0;
+  bool stop_requested_ = false;
+  Running running_;
+  std::unique_ptr<OpSink> op_sink_;
+  std::unique_ptr<DeadlineSink> deadline_sink_;
+  std::unique_ptr<boost::asio::io_context> context_;
+};
+
+}  // namespace rehearse

@@ -1,0 +1,112 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/base/units.h"
+#include "core/runtime/communicator.h"
+#include "core/runtime/completion.h"
+#include "core/runtime/payload.h"
+
+namespace rehearse {
+
+class Process;
+
+// What a suspended activity waits for, as the deadlock table tells it.
+struct WaitInfo {
+  explicit WaitInfo(const char* wait_what) : what(wait_what) {}
+  WaitInfo(const char* wait_what, const Call& call, int wait_peer)
+      : what(wait_what),
+        operation(call.operation),
+        in_call(true),
+        peer(wait_peer),
+        group_id(call.group->id),
+        generation(call.group->generation),
+        sequence(call.sequence) {}
+
+  const char* what;
+  Operation operation = Operation::kPointToPoint;
+  bool in_call = false;  // the fields below hold
+  int peer = -1;         // world rank
+  std::uint32_t group_id = 0;
+  std::uint32_t generation = 0;
+  std::uint64_t sequence = 0;
+};
+
+// One operation that a coroutine is suspended in. Lives in an OpPool slot; events and mailboxes hold OpHandles, which go
+// stale when the operation is completed or its process killed.
+struct PendingOp {
+  Process* process = nullptr;
+  std::uint32_t activity = 0;
+  std::uint32_t slot = 0;
+  std::uint32_t slot_generation = 0;
+  WaitInfo wait{""};
+  TimePoint since;
+  std::variant<Completion<>, Completion<Payload>> done;
+  // The owner's notes between start and completion.
+  std::exception_ptr error;
+  Payload result;
+  TimePoint not_before;          // exchange: when the sending half is done
+  bool result_ready = false;     // exchange: the receiving half is done
+  std::function<void()> effect;  // runs at completion (storage) or when a stream gets to it (device)
+  // Operations of one process, in the order they were started.
+  PendingOp* previous = nullptr;
+  PendingOp* next = nullptr;
+  // Operations with the same timeout, in the order of their deadlines.
+  TimePoint deadline;
+  int deadline_list = -1;
+  PendingOp* deadline_previous = nullptr;
+  PendingOp* deadline_next = nullptr;
+};
+
+struct OpHandle {
+  std::uint32_t slot = 0;
+  std::uint32_t generation = 0;
+  std::uint64_t packed() const { return std::uint64_t{generation} << 32 | slot; }
+  static OpHandle unpack(std::uint64_t packed) {
+    return OpHandle{static_cast<std::uint32_t>(packed), static_cast<std::uint32_t>(packed >> 32)};
+  }
+};
+
+// Slots with stable addresses, reused last in first out.
+class OpPool {
+ public:
+  PendingOp& take() {
+    if (free_.empty()) {
+      slots_.emplace_back();
+      slots_.back().slot = static_cast<std::uint32_t>(slots_.size() - 1);
+      return slots_.back();
+    }
+    PendingOp& op = slots_[free_.back()];
+    free_.pop_back();
+    return op;
+  }
+  void give_back(PendingOp& op) {
+    ++op.slot_generation;
+    op.process = nullptr;
+    op.error = nullptr;
+    op.result = Payload();
+    op.result_ready = false;
+    op.effect = nullptr;
+    free_.push_back(op.slot);
+  }
+  // Null when the operation is gone.
+  PendingOp* find(OpHandle handle) {
+    PendingOp& op = slots_[handle.slot];
+    return op.slot_generation == handle.generation && op.process != nullptr ? &op : nullptr;
+  }
+
+ private:
+  std::deque<PendingOp> slots_;
+  std::vector<std::uint32_t> free_;
+};
+
+inline OpHandle handle_of(const PendingOp& op) { return OpHandle{op.slot, op.slot_generation}; }
+
+}  // namespace rehearse

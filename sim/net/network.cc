@@ -1,0 +1,258 @@
+#include "sim/net/network.h"
+
+#include <algorithm>
+
+#include "core/base/check.h"
+
+namespace rehearse {
+namespace {
+
+// Events of this sink: a message to oneself (this bit and its slot), or the news that a process is gone (its rank and
+// incarnation).
+constexpr std::uint64_t kSelfBit = std::uint64_t{1} << 63;
+
+}  // namespace
+
+Network::Network(Kernel& kernel, int ranks) : kernel_(kernel), endpoints_(static_cast<std::size_t>(ranks)) {}
+
+Network::Key Network::key_of(const Call& call, int source) {
+  Key key;
+  key.source = source;
+  key.group_id = call.group->id;
+  key.generation = call.group->generation;
+  key.sequence = call.sequence;
+  return key;
+}
+
+std::exception_ptr Network::error(CommError::Kind kind, const WaitInfo& wait, int rank) {
+  return std::make_exception_ptr(
+      CommError(kind, wait.group_id, wait.generation, wait.sequence, rank, wait.peer, wait.operation));
+}
+
+// Why an operation cannot start, or null.
+std::exception_ptr Network::refusal(const Endpoint& self, const Process& process, const Call& call, int peer) const {
+  const WaitInfo wait("", call, peer);
+  if (static_cast<std::int64_t>(call.group->generation) <= self.aborted_generation) {
+    return error(CommError::Kind::kAborted, wait, process.rank());
+  }
+  const Endpoint& other = endpoints_[static_cast<std::size_t>(peer)];
+  if (static_cast<std::int64_t>(call.group->generation) <= other.known_lost_generation && !anything_underway(peer, process.rank())) {
+    return error(CommError::Kind::kPeerLost, wait, process.rank());
+  }
+  return nullptr;
+}
+
+TimePoint Network::transmit(int source, const Call& call, int destination, Payload payload) {
+  const Bytes size = payload.size();
+  TrafficCounters& counters = endpoint(source).counters[static_cast<std::size_t>(call.operation)];
+  ++counters.messages_sent;
+  counters.bytes_sent += size;
+  ++messages_;
+  bytes_ += size;
+  std::uint32_t slot = 0;
+  if (free_messages_.empty()) {
+    slot = static_cast<std::uint32_t>(in_flight_.size());
+    in_flight_.emplace_back();
+  } else {
+    slot = free_messages_.back();
+    free_messages_.pop_back();
+  }
+  Message& message = in_flight_[slot];
+  message.key = key_of(call, source);
+  message.destination = destination;
+  message.operation = call.operation;
+  message.payload = std::move(payload);
+  if (source == destination) {
+    kernel_.schedule(kernel_.now(), this, kSelfBit | slot);
+    return kernel_.now();
+  }
+  return fabric_->send(source, destination, size, slot);
+}
+
+void Network::send(Process& process, const Call& call, int peer, Payload payload, Completion<> done) {
+  const int destination = call.group->world_rank(peer);
+  PendingOp& op = process.begin(WaitInfo("send", call, destination), std::move(done));
+  op.error = refusal(endpoint(process.rank()), process, call, destination);
+  if (op.error != nullptr) {
+    kernel_.complete_at(kernel_.now(), op);
+    return;
+  }
+  kernel_.complete_at(transmit(process.rank(), call, destination, std::move(payload)), op);
+}
+
+bool Network::take_unexpected(Endpoint& self, const Key& key, Payload& payload) {
+  const auto found = std::find_if(self.unexpected.begin(), self.unexpected.end(),
+                                  [&key](const Arrived& arrived) { return arrived.key == key; });
+  if (found == self.unexpected.end()) return false;
+  payload = std::move(found->payload);
+  self.unexpected.erase(found);
+  return true;
+}
+
+void Network::recv(Process& process, const Call& call, int peer, Completion<Payload> done) {
+  const int source = call.group->world_rank(peer);
+  Endpoint& self = endpoint(process.rank());
+  PendingOp& op = process.begin(WaitInfo("recv", call, source), std::move(done));
+  op.not_before = kernel_.now();
+  const Key key = key_of(call, source);
+  Payload payload;
+  if (take_unexpected(self, key, payload)) {
+    give(op, std::move(payload), false);
+    return;
+  }
+  op.error = refusal(self, process, call, source);
+  if (op.error != nullptr) {
+    kernel_.complete_at(kernel_.now(), op);
+    return;
+  }
+  self.posted.push_back(Posted{key, handle_of(op)});
+  kernel_.arm_deadline(op, call.timeout);
+}
+
+void Network::exchange(Process& process, const Call& call, int to, Payload payload, int from, Completion<Payload> done) {
+  const int destination = call.group->world_rank(to);
+  const int source = call.group->world_rank(from);
+  Endpoint& self = endpoint(process.rank());
+  PendingOp& op = process.begin(WaitInfo("exchange", call, source), std::move(done));
+  op.error = refusal(self, process, call, destination);
+  if (op.error != nullptr) {
+    kernel_.complete_at(kernel_.now(), op);
+    return;
+  }
+  op.not_before = transmit(process.rank(), call, destination, std::move(payload));
+  const Key key = key_of(call, source);
+  Payload received;
+  if (take_unexpected(self, key, received)) {
+    give(op, std::move(received), false);
+    return;
+  }
+  op.error = refusal(self, process, call, source);
+  if (op.error != nullptr) {
+    kernel_.complete_at(kernel_.now(), op);
+    return;
+  }
+  self.posted.push_back(Posted{key, handle_of(op)});
+  kernel_.arm_deadline(op, call.timeout);
+}
+
+void Network::give(PendingOp& op, Payload payload, bool from_event) {
+  if (from_event && op.not_before <= kernel_.now()) {
+    kernel_.complete(op, nullptr, std::move(payload));
+    return;
+  }
+  op.result = std::move(payload);
+  op.result_ready = true;
+  kernel_.complete_at(std::max(op.not_before, kernel_.now()), op);
+}
+
+void Network::on_delivered(std::uint64_t slot) {
+  Message& message = in_flight_[slot];
+  const Key key = message.key;
+  const int destination = message.destination;
+  const Operation operation = message.operation;
+  Payload payload = std::move(message.payload);
+  message.destination = -1;
+  free_messages_.push_back(static_cast<std::uint32_t>(slot));
+
+  Endpoint& self = endpoint(destination);
+  // A dead process receives nothing, and a message of an old or aborted generation reaches nobody.
+  const bool heard = self.alive && key.generation >= self.generation &&
+                     static_cast<std::int64_t>(key.generation) > self.aborted_generation;
+  if (heard) {
+    TrafficCounters& counters = self.counters[static_cast<std::size_t>(operation)];
+    ++counters.messages_received;
+    counters.bytes_received += payload.size();
+    PendingOp* waiting = nullptr;
+    for (auto posted = self.posted.begin(); posted != self.posted.end();) {
+      if (!(posted->key == key)) {
+        ++posted;
+        continue;
+      }
+      waiting = kernel_.ops().find(posted->op);
+      posted = self.posted.erase(posted);
+      if (waiting != nullptr) break;  // else it timed out: the next one of the key
+    }
+    if (waiting != nullptr) {
+      give(*waiting, std::move(payload), true);
+    } else {
+      self.unexpected.push_back(Arrived{key, operation, std::move(payload)});
+    }
+  }
+  const std::int64_t lost = endpoint(key.source).known_lost_generation;
+  if (lost >= 0) fail_waiting_for(key.source, destination, lost);
+}
+
+void Network::abort(Process& process, std::uint32_t generation) {
+  Endpoint& self = endpoint(process.rank());
+  self.aborted_generation = std::max(self.aborted_generation, static_cast<std::int64_t>(generation));
+  process.for_each_pending([&](PendingOp& op) {
+    if (!op.wait.in_call || op.wait.generation > generation || op.error != nullptr) return;
+    process.fail(op, error(CommError::Kind::kAborted, op.wait, process.rank()));
+  });
+  std::erase_if(self.posted, [&](const Posted& posted) { return posted.key.generation <= generation; });
+  std::erase_if(self.unexpected, [&](const Arrived& arrived) { return arrived.key.generation <= generation; });
+}
+
+void Network::on_process_started(int rank, std::uint32_t generation) {
+  Endpoint& self = endpoint(rank);
+  CHECK(!self.alive);
+  self.alive = true;
+  ++self.incarnation;
+  self.generation = generation;
+  self.known_lost_generation = std::min(self.known_lost_generation, static_cast<std::int64_t>(generation) - 1);
+  self.posted.clear();
+  self.unexpected.clear();
+}
+
+void Network::on_process_lost(int rank) {
+  Endpoint& self = endpoint(rank);
+  CHECK(self.alive);
+  self.alive = false;
+  kernel_.schedule(kernel_.now() + fabric_->latency(), this,
+                   std::uint64_t{self.incarnation} << 32 | static_cast<std::uint32_t>(rank));
+}
+
+void Network::on_event(std::uint64_t argument) {
+  if ((argument & kSelfBit) != 0) {
+    on_delivered(argument & ~kSelfBit);
+    return;
+  }
+  const int gone = static_cast<int>(argument & 0xffffffff);
+  Endpoint& peer = endpoint(gone);
+  std::int64_t generation = peer.generation;
+  if (peer.incarnation == static_cast<std::uint32_t>(argument >> 32)) {
+    peer.known_lost_generation = generation;
+  } else {
+    --generation;  // it has been started again meanwhile; who waits in an older generation waits in vain
+  }
+  for (int rank = 0; rank < ranks(); ++rank) fail_waiting_for(gone, rank, generation);
+}
+
+bool Network::anything_underway(int source, int destination) const {
+  return std::any_of(in_flight_.begin(), in_flight_.end(), [&](const Message& message) {
+    return message.destination == destination && message.key.source == source;
+  });
+}
+
+// Unless a message is still on its way that may satisfy them: its delivery asks again.
+void Network::fail_waiting_for(int source, int destination, std::int64_t up_to_generation) {
+  Endpoint& self = endpoint(destination);
+  const auto waits = [&](const Posted& posted) {
+    return posted.key.source == source && static_cast<std::int64_t>(posted.key.generation) <= up_to_generation;
+  };
+  if (std::none_of(self.posted.begin(), self.posted.end(), waits) || anything_underway(source, destination)) return;
+  std::erase_if(self.posted, [&](const Posted& posted) {
+    if (!waits(posted)) return false;
+    if (PendingOp* op = kernel_.ops().find(posted.op); op != nullptr) {
+      op->error = error(CommError::Kind::kPeerLost, op->wait, destination);
+      kernel_.complete_at(kernel_.now(), *op);
+    }
+    return true;
+  });
+}
+
+const TrafficCounters& Network::counters(int rank, Operation operation) const {
+  return endpoints_[static_cast<std::size_t>(rank)].counters[static_cast<std::size_t>(operation)];
+}
+
+}  // namespace rehearse

@@ -1,0 +1,136 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "core/runtime/communicator.h"
+#include "sim/kernel/process.h"
+#include "sim/net/fabric.h"
+
+namespace rehearse {
+
+// Messages and bytes of one rank and operation.
+struct TrafficCounters {
+  std::int64_t messages_sent = 0;
+  std::int64_t messages_received = 0;
+  Bytes bytes_sent;
+  Bytes bytes_received;
+};
+
+// Every rank's mailbox: matches messages with receives by (source, group, generation, sequence), in the order they came.
+// The fabric says when a message is there.
+class Network : public FabricListener, private EventSink {
+ public:
+  Network(Kernel& kernel, int ranks);
+
+  // Before the first message.
+  void set_fabric(std::unique_ptr<Fabric> fabric) { fabric_ = std::move(fabric); }
+  int ranks() const { return static_cast<int>(endpoints_.size()); }
+
+  // Operations of a rank's process; see Communicator.
+  void send(Process& process, const Call& call, int peer, Payload payload, Completion<> done);
+  void recv(Process& process, const Call& call, int peer, Completion<Payload> done);
+  void exchange(Process& process, const Call& call, int to, Payload payload, int from, Completion<Payload> done);
+  void abort(Process& process, std::uint32_t generation);
+
+  // A process of the job's `generation` now runs on the rank; it gets no message of an older one.
+  void on_process_started(int rank, std::uint32_t generation);
+  // The rank's process is gone, crashed or ended: what it sent still arrives; then, not before one latency from now,
+  // whoever waits for it or later calls it in that generation gets CommError kPeerLost.
+  void on_process_lost(int rank);
+
+  const TrafficCounters& counters(int rank, Operation operation) const;
+  // Over all ranks and operations; sent.
+  std::int64_t messages() const { return messages_; }
+  Bytes bytes_on_wire() const { return bytes_; }
+
+  void on_delivered(std::uint64_t message) override;
+
+ private:
+  struct Key {
+    int source = 0;
+    std::uint32_t group_id = 0;
+    std::uint32_t generation = 0;
+    std::uint64_t sequence = 0;
+    bool operator==(const Key&) const = default;
+  };
+  struct Posted {
+    Key key;
+    OpHandle op;
+  };
+  struct Arrived {
+    Key key;
+    Operation operation;
+    Payload payload;
+  };
+  struct Message {
+    Key key;
+    int destination = -1;  // -1: the slot is free
+    Operation operation = Operation::kPointToPoint;
+    Payload payload;
+  };
+  struct Endpoint {
+    std::vector<Posted> posted;
+    std::vector<Arrived> unexpected;
+    std::array<TrafficCounters, kOperations> counters;
+    std::int64_t aborted_generation = -1;
+    bool alive = false;
+    std::uint32_t incarnation = 0;
+    std::uint32_t generation = 0;              // of the latest process
+    std::int64_t known_lost_generation = -1;  // the process is gone and peers can know: one latency has passed
+  };
+
+  static Key key_of(const Call& call, int source);
+  Endpoint& endpoint(int rank) { return endpoints_[static_cast<std::size_t>(rank)]; }
+  std::exception_ptr refusal(const Endpoint& self, const Process& process, const Call& call, int peer) const;
+  static std::exception_ptr error(CommError::Kind kind, const WaitInfo& wait, int rank);
+  // Puts the message on its way; returns when it has left.
+  TimePoint transmit(int source, const Call& call, int destination, Payload payload);
+  // Takes the oldest arrived message of `key`.
+  bool take_unexpected(Endpoint& self, const Key& key, Payload& payload);
+  // Finishes a receive or an exchange whose message is `payload`; inline where `from_event`.
+  void give(PendingOp& op, Payload payload, bool from_event);
+  bool anything_underway(int source, int destination) const;
+  void fail_waiting_for(int source, int destination, std::int64_t up_to_generation);
+  void on_event(std::uint64_t argument) override;
+
+  Kernel& kernel_;
+  std::unique_ptr<Fabric> fabric_;
+  std::vector<Endpoint> endpoints_;
+  std::deque<Message> in_flight_;  // slots
+  std::vector<std::uint32_t> free_messages_;
+  std::int64_t messages_ = 0;
+  Bytes bytes_;
+};
+
+// A rank's view of the network.
+class SimCommunicator : public Communicator {
+ public:
+  SimCommunicator(Network& network, Process& process, PayloadPool& pool)
+      : network_(network), process_(process), pool_(pool) {}
+  int rank() const override { return process_.rank(); }
+  int world_size() const override { return network_.ranks(); }
+  PayloadPool& pool() override { return pool_; }
+  void abort(std::uint32_t generation) override { network_.abort(process_, generation); }
+
+ protected:
+  void start_send(const Call& call, int peer, Payload payload, Completion<> done) override {
+    network_.send(process_, call, peer, std::move(payload), std::move(done));
+  }
+  void start_recv(const Call& call, int peer, Completion<Payload> done) override {
+    network_.recv(process_, call, peer, std::move(done));
+  }
+  void start_exchange(const Call& call, int to, Payload payload, int from, Completion<Payload> done) override {
+    network_.exchange(process_, call, to, std::move(payload), from, std::move(done));
+  }
+
+ private:
+  Network& network_;
+  Process& process_;
+  PayloadPool& pool_;
+};
+
+}  // namespace rehearse
