@@ -91,6 +91,8 @@ class Kernel {
 
   void push(TimePoint time, EventSink* sink, std::uint64_t argument, bool background);
   RunEnd loop(std::uint64_t max_events);
+  // Runs the handlers that are ready, and those that they make ready.
+  void drain();
   void release(PendingOp& op);
   void unlink_deadline(PendingOp& op);
   void arm_list(int list);

@@ -46,7 +46,9 @@ std::string blank_comments_and_strings(std::string_view text) {
       blank(i, end);
     } else if (c == '"' && i > 0 && text[i - 1] == 'R') {
       const std::size_t open = std::min(text.find('(', i), text.size());
-      const std::string closing = ")" + std::string(text.substr(i + 1, open - i - 1)) + "\"";
+      std::string closing = ")";
+      closing += text.substr(i + 1, open - i - 1);
+      closing += '"';
       const std::size_t close = text.find(closing, open);
       end = close == std::string_view::npos ? text.size() : close + closing.size();
       blank(i + 1, close == std::string_view::npos ? end : end - 1);

@@ -54,6 +54,28 @@ TEST(Process, TwoSimulationsInterleavedInOneProcessDoNotSeeEachOther) {
   EXPECT_EQ(other, alone);
 }
 
+Task<> nothing() { co_return; }
+
+Task<> spawns_nothing(RankContext& context) {
+  std::vector<Activity<void>> activities;
+  for (int i = 0; i < 20; ++i) activities.push_back(context.spawn("nothing", nothing()));
+  co_await context.clock().sleep_for(Duration::nanoseconds(1));
+  for (Activity<void>& activity : activities) co_await activity.join();
+}
+
+// Asio must not take a moment without waiting coroutines for the end of all work.
+TEST(Process, CoroutinesThatNeverWaitEnd) {
+  for (int ranks = 1; ranks <= 5; ++ranks) {
+    World idle(small_world(ranks));
+    idle.start_all([](RankContext&) { return nothing(); });
+    EXPECT_EQ(idle.run(), RunEnd::kDone) << ranks;
+    World spawning(small_world(ranks));
+    spawning.start_all(spawns_nothing);
+    EXPECT_EQ(spawning.run(), RunEnd::kDone) << ranks;
+    for (int rank = 0; rank < ranks; ++rank) EXPECT_EQ(spawning.state(rank), World::RankState::kEnded);
+  }
+}
+
 Task<int> child(RankContext& context, int value) {
   co_await context.clock().sleep_for(Duration::nanoseconds(value));
   if (value == 13) throw std::runtime_error("thirteen");
