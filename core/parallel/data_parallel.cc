@@ -48,7 +48,7 @@ ParameterTable<T> table_of_units(const ParameterLayout& layout, const UnitPlan& 
 
 template <class T>
 DataParallel<T>::DataParallel(RankContext& context, const ParameterLayout& layout, int zero_stage,
-                              std::int64_t bucket_elements)
+                              std::int64_t bucket_elements, Decay decay)
     : context_(context),
       layout_(layout),
       zero_stage_(zero_stage),
@@ -77,7 +77,7 @@ DataParallel<T>::DataParallel(RankContext& context, const ParameterLayout& layou
       DecayRange range;
       range.offset = from - begin;
       range.count = to - from;
-      range.decays = info.is_matrix();
+      range.decays = decay == Decay::kAll || info.is_matrix();
       decay_[u].push_back(range);
     }
   }

@@ -38,7 +38,9 @@ struct StepSums {
 template <class T>
 class DataParallel {
  public:
-  DataParallel(RankContext& context, const ParameterLayout& layout, int zero_stage, std::int64_t bucket_elements);
+  // `decay`: which parameters weight decay shrinks.
+  DataParallel(RankContext& context, const ParameterLayout& layout, int zero_stage, std::int64_t bucket_elements,
+               Decay decay);
 
   int rank() const { return group_.rank(); }
   int size() const { return group_.size(); }

@@ -25,7 +25,7 @@ class Trainer {
         config_(job.config),
         model_(config_.model),
         parallel_(context, model_.layout(), config_.zero_stage,
-                  config_.bucket_bytes / static_cast<std::int64_t>(sizeof(T))),
+                  config_.bucket_bytes / static_cast<std::int64_t>(sizeof(T)), config_.adam.decay),
         source_(make_token_source(config_.data, config_.seed, context.world_size(), config_.batch,
                                   config_.model.context, config_.model.vocab)),
         microbatch_(context, model_, config_.batch / config_.accumulate),

@@ -8,6 +8,7 @@
 #include "sim/check/replica_agreement.h"
 #include "sim/cluster/recorder.h"
 #include "sim/cluster/world.h"
+#include "sim/config/loader.h"
 #include "core/checkpoint/names.h"
 #include "sim/storage/file_system.h"
 #include "sim/storage/sim_storage.h"
@@ -38,13 +39,22 @@ TrainJob make_job(const Scenario& scenario, const std::optional<ResumeFrom>& res
   job.checkpoints = make_checkpoint_plan(scenario.train);
   job.checkpoints.arithmetic_sha256 = scenario.arithmetic_sha256;
   job.checkpoints.scenario_sha256 = scenario.scenario_sha256;
-  job.checkpoints.scenario_text = scenario.text;
-  for (const InputFile& input : scenario.inputs) {
-    CheckpointInput copied;
-    copied.path = input.path;
-    copied.sha256 = input.sha256;
-    copied.contents = input.contents;
-    job.checkpoints.inputs.push_back(copied);
+  // The copy names every file it needs as the checkpoint will hold it; what is too large to copy stays where it is.
+  ScenarioCopy copy = make_scenario_copy(scenario);
+  job.checkpoints.scenario_text = std::move(copy.text);
+  for (const CopiedFile& file : copy.files) {
+    CheckpointInput input;
+    input.path = file.path;
+    input.sha256 = sha256_hex(*file.contents);
+    input.contents = file.contents;
+    job.checkpoints.inputs.push_back(input);
+  }
+  for (const InputFile& file : copy.left_out) {
+    CheckpointInput input;
+    input.path = file.path;
+    input.sha256 = file.sha256;
+    input.contents = file.contents;
+    job.checkpoints.inputs.push_back(input);
   }
   return job;
 }
