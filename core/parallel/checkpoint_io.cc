@@ -56,7 +56,8 @@ Payload model_file(const DataParallel<T>& parallel) {
     view.name = info.name;
     view.dtype = dtype_of<T>;
     view.shape = info.shape;
-    view.data = std::as_bytes(std::span<const T>(parallel.parameters().tensors[t], static_cast<std::size_t>(info.numel)));
+    view.data =
+        std::as_bytes(std::span<const T>(parallel.parameters().tensors[t], static_cast<std::size_t>(info.numel)));
     tensors.push_back(view);
   }
   return host_payload(write_model_file(tensors));
@@ -160,9 +161,10 @@ Task<TrainCounters> load_training_state(RankContext& context, DataParallel<T>& p
   co_return counters;
 }
 
-#define REHEARSE_INSTANTIATE(T)                                                                                       \
-  template Task<> open_checkpoints(RankContext&, DataParallel<T>&, const CheckpointPlan&);                           \
-  template Task<std::string> save_training_state(RankContext&, DataParallel<T>&, const CheckpointPlan&, TrainCounters); \
+#define REHEARSE_INSTANTIATE(T)                                                                         \
+  template Task<> open_checkpoints(RankContext&, DataParallel<T>&, const CheckpointPlan&);              \
+  template Task<std::string> save_training_state(RankContext&, DataParallel<T>&, const CheckpointPlan&, \
+                                                 TrainCounters);                                        \
   template Task<TrainCounters> load_training_state(RankContext&, DataParallel<T>&, const CheckpointPlan&, std::int64_t);
 REHEARSE_INSTANTIATE(float)
 REHEARSE_INSTANTIATE(double)

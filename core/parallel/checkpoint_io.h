@@ -38,8 +38,8 @@ template <class T>
 Task<std::string> save_training_state(RankContext& context, DataParallel<T>& parallel, const CheckpointPlan& plan,
                                       TrainCounters counters);
 
-// Restores the checkpoint of `step`, on every rank or on none. Throws InputError where it is missing, damaged or not this
-// job's.
+// Restores the checkpoint of `step`, on every rank or on none. Throws InputError where it is missing, damaged or not
+// this job's.
 template <class T>
 Task<TrainCounters> load_training_state(RankContext& context, DataParallel<T>& parallel, const CheckpointPlan& plan,
                                         std::int64_t step);

@@ -152,7 +152,8 @@ Task<StepSums> DataParallel<T>::measure(double loss, double tokens) {
       sums.nonfinite_elements += static_cast<double>(count_nonfinite(real, chunk));
     }
   };
-  const ComputeCost cost(Flops(kNormFlopsPerElement * elements), Bytes(elements * static_cast<std::int64_t>(sizeof(T))));
+  const ComputeCost cost(Flops(kNormFlopsPerElement * elements),
+                         Bytes(elements * static_cast<std::int64_t>(sizeof(T))));
   co_await context_.device().run(cost, work);
   co_return sums;
 }

@@ -25,13 +25,13 @@ struct StepSums {
   double tokens = 0;              // this rank's loss is the mean over
 };
 
-// Data parallelism with the optimizer state whole on every rank (zero_stage 0, DDP) or sharded (1, ZeRO-1; Rajbhandari et
-// al., arXiv:1910.02054). Holds a rank's parameters, gradients and optimizer state, by units (units.h), and moves them.
-// Both stages give the same bits: chunk r of a unit is summed in the same order, and everything else is element by
-// element.
+// Data parallelism with the optimizer state whole on every rank (zero_stage 0, DDP) or sharded (1, ZeRO-1; Rajbhandari
+// et al., arXiv:1910.02054). Holds a rank's parameters, gradients and optimizer state, by units (units.h), and moves
+// them. Both stages give the same bits: chunk r of a unit is summed in the same order, and everything else is element
+// by element.
 //
-// Memory of a rank, P = all units' padded elements, N ranks, elements of size(T): parameters P, gradients P, optimizer 3 P
-// or 3 P / N (master weights and two moments).
+// Memory of a rank, P = all units' padded elements, N ranks, elements of size(T): parameters P, gradients P, optimizer
+// 3 P or 3 P / N (master weights and two moments).
 //
 // The order within a step: zero_gradients; backward passes; reduce_gradients; measure; exchange_sums; update;
 // gather_parameters.
@@ -64,8 +64,8 @@ class DataParallel {
   Task<StepSums> measure(double loss, double tokens);
   // Everybody's sums, by group rank.
   Task<std::vector<StepSums>> exchange_sums(StepSums own);
-  // Divides the summed gradient by `divisor`, multiplies it by `clip_factor`, steps Adam on the master weights this rank
-  // holds, and copies them into the parameters.
+  // Divides the summed gradient by `divisor`, multiplies it by `clip_factor`, steps Adam on the master weights this
+  // rank holds, and copies them into the parameters.
   Task<> update(AdamStep step, double divisor, double clip_factor);
   // With stage 1, gathers the parameters that every rank has updated its chunks of.
   Task<> gather_parameters();
@@ -102,7 +102,7 @@ class DataParallel {
   std::vector<Buffer> master_;  // by unit, held elements
   std::vector<Buffer> m_;
   std::vector<Buffer> v_;
-  Buffer sums_;  // (ranks, 4) doubles
+  Buffer sums_;                                 // (ranks, 4) doubles
   std::vector<std::vector<DecayRange>> decay_;  // by unit, over held real elements
   ParameterTable<T> parameter_table_;
   ParameterTable<T> gradient_table_;

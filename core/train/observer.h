@@ -26,8 +26,8 @@ struct TensorsView {
 
 // One attempt at a step, as a rank saw it; the same on all ranks but for the times.
 struct StepReport {
-  std::int64_t step = 0;          // from 1
-  std::int64_t batch_index = 0;   // of the batch that was used
+  std::int64_t step = 0;           // from 1
+  std::int64_t batch_index = 0;    // of the batch that was used
   std::int64_t applied_steps = 0;  // after the step
   double loss = 0;                 // mean over ranks, before the update
   std::vector<double> rank_losses;

@@ -81,8 +81,7 @@ class Trainer {
       return;
     }
     const std::string& contents = *config_.init_file->contents;
-    const SafetensorsFile file =
-        SafetensorsFile::parse(std::as_bytes(std::span(contents)), config_.init_file->path);
+    const SafetensorsFile file = SafetensorsFile::parse(std::as_bytes(std::span(contents)), config_.init_file->path);
     load_parameters(file, model_.layout(), parallel_.parameters(), config_.init_file->path);
   }
 
@@ -165,7 +164,7 @@ class Trainer {
       context_.tracer().phase(step, Phase::kBackward);
       co_await microbatch_.backward(parameters_, tokens, parallel_.gradients(), scale);
     }
-    co_return loss * scale;
+    co_return loss* scale;
   }
 
   // Adds up what the ranks said, in rank order (design section 7); returns the divisor of the average.

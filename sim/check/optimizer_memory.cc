@@ -30,8 +30,8 @@ std::optional<std::string> check_optimizer_memory(const TrainConfig& config,
   for (std::size_t rank = 0; rank < optimizer_by_rank.size(); ++rank) {
     if (optimizer_by_rank[rank] == expected) continue;
     return "rank " + std::to_string(rank) + " holds " + std::to_string(optimizer_by_rank[rank].count()) +
-           " bytes of optimizer state; " + (config.zero_stage == 0 ? "12 P" : "12 P / N") + " (padded, float32; twice that in float64) is " +
-           std::to_string(expected.count());
+           " bytes of optimizer state; " + (config.zero_stage == 0 ? "12 P" : "12 P / N") +
+           " (padded, float32; twice that in float64) is " + std::to_string(expected.count());
   }
   return std::nullopt;
 }

@@ -22,7 +22,8 @@ double parameter_norm(const TensorsView& parameters) {
 void ReplicaAgreement::see(int rank, std::int64_t step, const TensorsView& parameters) {
   std::vector<Digest128> digests;
   digests.reserve(parameters.tensors.size());
-  for (int t = 0; t < static_cast<int>(parameters.tensors.size()); ++t) digests.push_back(xxh3_128(parameters.bytes(t)));
+  for (int t = 0; t < static_cast<int>(parameters.tensors.size()); ++t)
+    digests.push_back(xxh3_128(parameters.bytes(t)));
   const double norm = parameter_norm(parameters);
   const Parameters parameters_here{norm, xxh3_128(std::as_bytes(std::span(digests)))};
   Seen& seen = open_[step];
@@ -31,8 +32,8 @@ void ReplicaAgreement::see(int rank, std::int64_t step, const TensorsView& param
     seen.norm = norm;
     seen.tensors = std::move(digests);
   } else {
-    const std::string pair = "after step " + std::to_string(step) + ", ranks " + std::to_string(seen.first_rank) + " and " +
-                             std::to_string(rank);
+    const std::string pair = "after step " + std::to_string(step) + ", ranks " + std::to_string(seen.first_rank) +
+                             " and " + std::to_string(rank);
     for (std::size_t t = 0; t < digests.size(); ++t) {
       if (digests[t] == seen.tensors[t]) continue;
       violated("replicas differ: " + pair + " hold different " + parameters.layout->tensors()[t].name);

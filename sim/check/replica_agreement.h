@@ -9,8 +9,8 @@
 
 namespace rehearse {
 
-// Data-parallel replicas hold the same parameters, bit for bit, when training starts and after every step: the norm and a
-// digest of every tensor are equal on all ranks.
+// Data-parallel replicas hold the same parameters, bit for bit, when training starts and after every step: the norm and
+// a digest of every tensor are equal on all ranks.
 //
 // Does not cover: an error that all ranks make alike, and state that is not replicated (moments, master weights).
 class ReplicaAgreement : public Invariant {

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/checkpoint/names.h"
 #include "core/train/rank_main.h"
 #include "sim/check/accumulation_difference.h"
 #include "sim/check/optimizer_memory.h"
@@ -9,7 +10,6 @@
 #include "sim/cluster/recorder.h"
 #include "sim/cluster/world.h"
 #include "sim/config/loader.h"
-#include "core/checkpoint/names.h"
 #include "sim/storage/file_system.h"
 #include "sim/storage/sim_storage.h"
 

@@ -24,7 +24,7 @@ struct StepRecord {
   std::uint32_t generation = 0;
   StepReport report;  // of the last rank to finish it; `began` is the first rank's
   double param_norm = 0;
-  Digest128 parameters;  // of all ranks' parameters after the step
+  Digest128 parameters;   // of all ranks' parameters after the step
   Duration step_seconds;  // from the first rank's begin to the last rank's end
 };
 
@@ -61,19 +61,19 @@ struct CheckpointRecord {
 // What a run gave. Arrays have one entry a finished step, from `first_step` on.
 struct TrainingRecord {
   Outcome outcome = Outcome::kDone;
-  std::string failure;                 // in words, where the outcome is not kDone
-  std::vector<WaitingRow> waiting;     // the deadlock table
-  std::int64_t first_step = 1;         // resume_from + 1 for a continued run
+  std::string failure;              // in words, where the outcome is not kDone
+  std::vector<WaitingRow> waiting;  // the deadlock table
+  std::int64_t first_step = 1;      // resume_from + 1 for a continued run
   std::vector<StepRecord> steps;
   std::vector<EvalRecord> evals;
-  std::string weights_sha256;          // of the final parameters as float32, flat order; empty unless kDone
-  std::vector<RankMemory> memory;      // by rank
+  std::string weights_sha256;                   // of the final parameters as float32, flat order; empty unless kDone
+  std::vector<RankMemory> memory;               // by rank
   std::vector<CommunicationRow> communication;  // operations that were used
-  Digest128 start_parameters;          // before first_step
-  std::vector<CheckpointRecord> checkpoints;  // committed and still there, oldest first
+  Digest128 start_parameters;                   // before first_step
+  std::vector<CheckpointRecord> checkpoints;    // committed and still there, oldest first
   std::optional<CheckpointRecord> resume_checkpoint;  // of expect.resume_from, even where rotation took it
   std::vector<std::string> checkpoint_failures;
-  std::vector<std::string> violations;          // invariants that broke
+  std::vector<std::string> violations;            // invariants that broke
   std::optional<double> accumulation_difference;  // where the scenario asks for it
   std::uint64_t events = 0;
   std::int64_t messages = 0;
@@ -97,8 +97,8 @@ struct ResumeFrom {
   std::map<std::string, FileData> files;
 };
 
-// Runs a scenario's training job in a world of its own, from the start or from a checkpoint. Throws InputError where the
-// checkpoint is not this job's or is damaged, or where virtual time runs out.
+// Runs a scenario's training job in a world of its own, from the start or from a checkpoint. Throws InputError where
+// the checkpoint is not this job's or is damaged, or where virtual time runs out.
 TrainingRecord run_training(const Scenario& scenario, const std::optional<ResumeFrom>& resume = std::nullopt,
                             const TrainingHooks& hooks = {});
 

@@ -61,9 +61,7 @@ Verdict judge_eval_loss_falls(const TrainingRecord& record) {
       [](const EvalRecord& eval) { return eval.loss; });
 }
 
-bool same_bytes(const FileData& a, const FileData& b) {
-  return std::ranges::equal(a.bytes(), b.bytes());
-}
+bool same_bytes(const FileData& a, const FileData& b) { return std::ranges::equal(a.bytes(), b.bytes()); }
 
 // Files whose bytes depend on the arithmetic alone; run_state.json and the scenario's text may differ between runs.
 bool claims_equal_bytes(const std::string& file) {
@@ -78,7 +76,8 @@ std::string difference(const TrainingRecord& whole, const TrainingRecord& contin
   const auto before = std::find_if(whole.steps.begin(), whole.steps.end(),
                                    [&](const StepRecord& record) { return record.report.step == step; });
   CHECK(before != whole.steps.end());
-  if (continued.start_parameters != before->parameters) return "the loaded parameters differ from those after " + at_step(step);
+  if (continued.start_parameters != before->parameters)
+    return "the loaded parameters differ from those after " + at_step(step);
   if (static_cast<std::ptrdiff_t>(continued.steps.size()) != whole.steps.end() - (before + 1)) {
     return "the continued run has " + std::to_string(continued.steps.size()) + " steps";
   }
@@ -121,12 +120,14 @@ Verdict judge_resume(const Scenario& scenario, const TrainingRecord& record, std
   quiet.interrupted = hooks.interrupted;
   const TrainingRecord continued = run_training(again, resume, quiet);
   const std::string different = difference(record, continued, step);
-  const std::string span = "continued from step " + std::to_string(step) + " to " + std::to_string(scenario.train.steps);
+  const std::string span =
+      "continued from step " + std::to_string(step) + " to " + std::to_string(scenario.train.steps);
   if (!different.empty()) return verdict("resume_from", false, span + ": " + different);
   return verdict("resume_from", true, span + ", weights, losses and checkpoints byte-equal");
 }
 
-Verdict judge_same_weights(const WeightsReference& reference, const TrainingRecord& record, const TrainingHooks& hooks) {
+Verdict judge_same_weights(const WeightsReference& reference, const TrainingRecord& record,
+                           const TrainingHooks& hooks) {
   std::string expected = reference.sha256;
   if (reference.scenario != nullptr) {
     TrainingHooks quiet;
@@ -152,10 +153,9 @@ std::vector<Verdict> judge(const Scenario& scenario, const TrainingRecord& recor
   verdicts.push_back(judge_outcome(scenario, record));
   std::string violations;
   for (const std::string& violation : record.violations) violations += (violations.empty() ? "" : "; ") + violation;
-  verdicts.push_back(verdict("invariants", record.violations.empty(),
-                             record.violations.empty()
-                                 ? "replicas equal after every step, optimizer bytes by the formula"
-                                 : violations));
+  verdicts.push_back(verdict(
+      "invariants", record.violations.empty(),
+      record.violations.empty() ? "replicas equal after every step, optimizer bytes by the formula" : violations));
   if (record.outcome == Outcome::kInterrupted) return verdicts;
   if (expect.final_step.has_value()) verdicts.push_back(judge_final_step(*expect.final_step, record));
   // A run continued from near its end may have nothing to compare.
@@ -166,7 +166,8 @@ std::vector<Verdict> judge(const Scenario& scenario, const TrainingRecord& recor
   }
   if (expect.final_loss_below.has_value()) {
     const double last = record.steps.empty() ? std::nan("") : record.steps.back().report.loss;
-    verdicts.push_back(verdict("final_loss_below", last < *expect.final_loss_below, "last loss is " + shortest_text(last)));
+    verdicts.push_back(
+        verdict("final_loss_below", last < *expect.final_loss_below, "last loss is " + shortest_text(last)));
   }
   if (expect.max_accumulation_difference.has_value()) {
     const double found = record.accumulation_difference.value_or(std::nan(""));
@@ -184,7 +185,8 @@ std::vector<Verdict> judge(const Scenario& scenario, const TrainingRecord& recor
     verdicts.push_back(verdict("weights_sha256", *expect.weights_sha256 == record.weights_sha256,
                                "final weights are " + record.weights_sha256));
   }
-  if (expect.same_weights_as.has_value()) verdicts.push_back(judge_same_weights(*expect.same_weights_as, record, hooks));
+  if (expect.same_weights_as.has_value())
+    verdicts.push_back(judge_same_weights(*expect.same_weights_as, record, hooks));
   // A continued run starts behind its checkpoint: whoever continues it has nothing left to compare.
   if (expect.resume_from.has_value() && record.first_step <= *expect.resume_from) {
     verdicts.push_back(judge_resume(scenario, record, *expect.resume_from, hooks));

@@ -142,9 +142,9 @@ class GoldenRun : public testing::TestWithParam<std::tuple<const char*, const ch
       EXPECT_NEAR(report.lr, golden_step.lr, 1e-12 * golden_step.lr);
       // A rate of 1000 times the usual blows rounding differences up; the data's README gives the loss alone after it.
       const bool after_spike = spiked && report.step > variant.options.spike_step;
-      const double loss_tolerance = i == 0                                              ? tolerances.loss_first
+      const double loss_tolerance = i == 0                                    ? tolerances.loss_first
                                     : after_spike && dtype == DType::kFloat32 ? 1e-2
-                                                                                        : tolerances.loss_last;
+                                                                              : tolerances.loss_last;
       EXPECT_NEAR(report.loss, golden_step.loss, loss_tolerance);
       ASSERT_EQ(report.rank_losses.size(), golden_step.rank_losses.size());
       for (std::size_t r = 0; r < golden_step.rank_losses.size(); ++r) {
@@ -169,7 +169,8 @@ TEST_P(GoldenRun, InDoubleIsWithinOneInABillion) {
 }
 
 TEST_P(GoldenRun, InFloatIsWithinTheStatedTolerances) {
-  const bool adamw = std::string(std::get<1>(GetParam())).starts_with("adamw") || std::string(std::get<1>(GetParam())) == "all";
+  const bool adamw =
+      std::string(std::get<1>(GetParam())).starts_with("adamw") || std::string(std::get<1>(GetParam())) == "all";
   check(DType::kFloat32, Tolerances{1e-6, 5e-6, 1e-6, 2e-6, 1e-6, 5e-6, 2e-4, 5e-4, adamw ? 1e-6 : 1e-7});
 }
 

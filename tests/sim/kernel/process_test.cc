@@ -185,9 +185,10 @@ TEST(Deadline, FailsTheReceiveAtItsTimeAndLosesNoMessage) {
   world.start_all([&log](RankContext& context) { return receives_with_deadline(context, log); });
   EXPECT_EQ(world.run(), RunEnd::kDone);
   // 20 us sleep + 5 us latency + 4 bytes at 80 ps.
-  EXPECT_EQ(log, (std::vector<std::string>{"rank 0: point_to_point (group 1, generation 0, sequence 0) with rank 1: the "
-                                           "deadline has passed",
-                                           "late at 25000320"}));
+  EXPECT_EQ(log,
+            (std::vector<std::string>{"rank 0: point_to_point (group 1, generation 0, sequence 0) with rank 1: the "
+                                      "deadline has passed",
+                                      "late at 25000320"}));
 }
 
 Task<> meets_its_deadlines(RankContext& context) {
@@ -209,9 +210,10 @@ TEST(Deadline, ThatIsMetLeavesNoTraceInTheClockOrTheEvents) {
 Task<> computes_twice(RankContext& context, std::vector<std::int64_t>& log) {
   auto work = [&] { log.push_back(context.clock().now().ps()); };
   const ComputeCost cost(Flops(1000), Bytes());  // 1 ns at 1 TFLOP/s
-  Activity<void> other = context.spawn("other", [](RankContext& inner, ComputeCost inner_cost, WorkRef inner_work) -> Task<> {
-    co_await inner.device().run(inner_cost, inner_work);
-  }(context, cost, WorkRef(work)));
+  Activity<void> other =
+      context.spawn("other", [](RankContext& inner, ComputeCost inner_cost, WorkRef inner_work) -> Task<> {
+        co_await inner.device().run(inner_cost, inner_work);
+      }(context, cost, WorkRef(work)));
   co_await context.device().run(cost, work);
   log.push_back(context.clock().now().ps());
   co_await other.join();
