@@ -76,7 +76,8 @@ void Buffer::check_access(DType wanted) const {
   CHECK(has_elements());
 }
 
-BufferView::BufferView(Buffer& buffer, std::int64_t offset, std::int64_t length) : count(length), dtype(buffer.dtype()) {
+BufferView::BufferView(Buffer& buffer, std::int64_t offset, std::int64_t length)
+    : count(length), dtype(buffer.dtype()) {
   CHECK_GE(offset, 0);
   CHECK_GE(length, 0);
   CHECK_LE(offset + length, buffer.count());

@@ -36,7 +36,8 @@ enum class Storing : std::uint8_t { kElements, kShapeOnly };
 class Buffer {
  public:
   Buffer() = default;
-  Buffer(MemoryAccount* account, MemoryKind kind, DType dtype, std::int64_t count, Storing storing = Storing::kElements);
+  Buffer(MemoryAccount* account, MemoryKind kind, DType dtype, std::int64_t count,
+         Storing storing = Storing::kElements);
   ~Buffer();
   Buffer(Buffer&& other) noexcept;
   Buffer& operator=(Buffer&& other) noexcept;

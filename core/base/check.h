@@ -19,18 +19,18 @@ template <class A, class B>
 
 }  // namespace rehearse
 
-#define CHECK(condition)                                                      \
-  do {                                                                        \
-    if (!(condition)) [[unlikely]]                                            \
-      ::rehearse::check_failed(__FILE__, __LINE__, #condition);               \
+#define CHECK(condition)                                        \
+  do {                                                          \
+    if (!(condition)) [[unlikely]]                              \
+      ::rehearse::check_failed(__FILE__, __LINE__, #condition); \
   } while (false)
 
-#define REHEARSE_CHECK_OP(op, a, b)                                                                   \
-  do {                                                                                                \
-    const auto& check_a = (a);                                                                        \
-    const auto& check_b = (b);                                                                        \
-    if (!(check_a op check_b)) [[unlikely]]                                                           \
-      ::rehearse::check_op_failed(__FILE__, __LINE__, #a " " #op " " #b, check_a, check_b);           \
+#define REHEARSE_CHECK_OP(op, a, b)                                                         \
+  do {                                                                                      \
+    const auto& check_a = (a);                                                              \
+    const auto& check_b = (b);                                                              \
+    if (!(check_a op check_b)) [[unlikely]]                                                 \
+      ::rehearse::check_op_failed(__FILE__, __LINE__, #a " " #op " " #b, check_a, check_b); \
   } while (false)
 
 #define CHECK_EQ(a, b) REHEARSE_CHECK_OP(==, a, b)

@@ -61,9 +61,8 @@ std::string sha256_hex(std::span<const std::byte> bytes) { return Sha256().updat
 std::string sha256_hex(std::string_view text) { return Sha256().update(text).finish_hex(); }
 
 bool is_sha256_hex(std::string_view text) {
-  return text.size() == 64 && std::all_of(text.begin(), text.end(), [](char c) {
-           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-         });
+  return text.size() == 64 &&
+         std::all_of(text.begin(), text.end(), [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
 }
 
 Digest128 xxh3_128(std::span<const std::byte> bytes) {

@@ -6,14 +6,18 @@
 
 namespace rehearse {
 
-// Element types of buffers and tensor files. A parameter everywhere from the start, so that fp16 and bf16 only add values.
+// Element types of buffers and tensor files. A parameter everywhere from the start, so that fp16 and bf16 only add
+// values.
 enum class DType : std::uint8_t { kFloat32, kFloat64, kInt32 };
 
 constexpr std::int64_t size_of(DType dtype) {
   switch (dtype) {
-    case DType::kFloat32: return 4;
-    case DType::kFloat64: return 8;
-    case DType::kInt32: return 4;
+    case DType::kFloat32:
+      return 4;
+    case DType::kFloat64:
+      return 8;
+    case DType::kInt32:
+      return 4;
   }
   check_failed(__FILE__, __LINE__, "unknown dtype");
 }
@@ -21,9 +25,12 @@ constexpr std::int64_t size_of(DType dtype) {
 // The name safetensors gives it.
 constexpr const char* name_of(DType dtype) {
   switch (dtype) {
-    case DType::kFloat32: return "F32";
-    case DType::kFloat64: return "F64";
-    case DType::kInt32: return "I32";
+    case DType::kFloat32:
+      return "F32";
+    case DType::kFloat64:
+      return "F64";
+    case DType::kInt32:
+      return "I32";
   }
   check_failed(__FILE__, __LINE__, "unknown dtype");
 }

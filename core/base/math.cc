@@ -36,7 +36,8 @@ double cos_small(double y) {
 
 }  // namespace
 
-// x = m * 2^e with m in [sqrt(1/2), sqrt(2)); log m = 2 atanh((m-1)/(m+1)), whose series in s^2 <= 0.0295 needs 11 terms.
+// x = m * 2^e with m in [sqrt(1/2), sqrt(2)); log m = 2 atanh((m-1)/(m+1)), whose series in s^2 <= 0.0295 needs 11
+// terms.
 double deterministic_log(double x) {
   CHECK(x > 0 && x < __builtin_huge_val());
   int exponent = 0;

@@ -11,8 +11,8 @@
 namespace rehearse {
 namespace {
 
-// Keys are XXH3-64 of a tagged little-endian string, seeded with the parent's key; the tag keeps names, indices and seeds
-// apart.
+// Keys are XXH3-64 of a tagged little-endian string, seeded with the parent's key; the tag keeps names, indices and
+// seeds apart.
 std::uint64_t derive_key(char tag, std::string_view bytes, std::uint64_t parent) {
   std::string text(1, tag);
   text.append(bytes);
@@ -41,7 +41,9 @@ std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter, st
 
 RandomStream::RandomStream(std::uint64_t seed) : key_(derive_key('s', little_endian(seed), 0)) {}
 
-RandomStream RandomStream::fork(std::string_view name) const { return RandomStream(FromKey{}, derive_key('n', name, key_)); }
+RandomStream RandomStream::fork(std::string_view name) const {
+  return RandomStream(FromKey{}, derive_key('n', name, key_));
+}
 
 RandomStream RandomStream::fork(std::uint64_t index) const {
   return RandomStream(FromKey{}, derive_key('i', little_endian(index), key_));

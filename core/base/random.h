@@ -5,8 +5,8 @@
 #include <string_view>
 
 // Named integer random streams. The generator is Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as
-// 1, 2, 3", SC 2011): a pure function of a 64-bit key and a 128-bit counter. Every consumer forks its own stream by name
-// or index, so that a new consumer cannot shift another's draws. README.md of this folder has the test vectors.
+// 1, 2, 3", SC 2011): a pure function of a 64-bit key and a 128-bit counter. Every consumer forks its own stream by
+// name or index, so that a new consumer cannot shift another's draws. README.md of this folder has the test vectors.
 
 namespace rehearse {
 
@@ -18,7 +18,8 @@ class RandomStream {
   // The root stream of a run's seed.
   explicit RandomStream(std::uint64_t seed);
 
-  // A stream of its own, given by this stream's key and the name or index alone; this stream's position does not matter.
+  // A stream of its own, given by this stream's key and the name or index alone; this stream's position does not
+  // matter.
   RandomStream fork(std::string_view name) const;
   RandomStream fork(std::uint64_t index) const;
 

@@ -56,21 +56,22 @@ Duration compute_time(Flops flops, FlopRate rate) {
 }
 
 std::string to_string(Duration d) {
-  constexpr std::array<Scale, 5> kScales = {
-      Scale{1e12, "s"}, Scale{1e9, "ms"}, Scale{1e6, "us"}, Scale{1e3, "ns"}, Scale{1, "ps"}};
+  constexpr std::array<Scale, 5> kScales = {Scale{1e12, "s"}, Scale{1e9, "ms"}, Scale{1e6, "us"}, Scale{1e3, "ns"},
+                                            Scale{1, "ps"}};
   if (d.ps() < 0) return "-" + to_string(Duration() - d);
   return scaled(static_cast<double>(d.ps()), kScales);
 }
 
 std::string to_string(Bytes b) {
-  constexpr std::array<Scale, 5> kScales = {Scale{1024.0 * 1024 * 1024 * 1024, "TiB"}, Scale{1024.0 * 1024 * 1024, "GiB"},
-                                            Scale{1024.0 * 1024, "MiB"}, Scale{1024, "KiB"}, Scale{1, "B"}};
+  constexpr std::array<Scale, 5> kScales = {Scale{1024.0 * 1024 * 1024 * 1024, "TiB"},
+                                            Scale{1024.0 * 1024 * 1024, "GiB"}, Scale{1024.0 * 1024, "MiB"},
+                                            Scale{1024, "KiB"}, Scale{1, "B"}};
   return scaled(static_cast<double>(b.count()), kScales);
 }
 
 std::string to_string(Bandwidth b) {
-  constexpr std::array<Scale, 5> kScales = {
-      Scale{1e12, "Tbps"}, Scale{1e9, "Gbps"}, Scale{1e6, "Mbps"}, Scale{1e3, "Kbps"}, Scale{1, "bps"}};
+  constexpr std::array<Scale, 5> kScales = {Scale{1e12, "Tbps"}, Scale{1e9, "Gbps"}, Scale{1e6, "Mbps"},
+                                            Scale{1e3, "Kbps"}, Scale{1, "bps"}};
   return scaled(static_cast<double>(b.bits_per_second()), kScales);
 }
 

@@ -132,8 +132,8 @@ class Flops {
 
 constexpr Flops operator+(Flops a, Flops b) { return Flops(a.count() + b.count()); }
 
-// t(bytes) = ceil(bytes * 8e12 / bit_per_s) picoseconds, in 128-bit integers, rounded once per message (design section 2).
-// Requires bytes >= 0 and bandwidth > 0; throws InputError where the time leaves 64 bits.
+// t(bytes) = ceil(bytes * 8e12 / bit_per_s) picoseconds, in 128-bit integers, rounded once per message (design section
+// 2). Requires bytes >= 0 and bandwidth > 0; throws InputError where the time leaves 64 bits.
 Duration transfer_time(Bytes bytes, Bandwidth bandwidth);
 
 // ceil(flops * 1e12 / rate) picoseconds in 128-bit integers. Requires flops >= 0 and rate > 0.

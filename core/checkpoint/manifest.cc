@@ -151,4 +151,6 @@ std::string write_manifest(const Manifest& manifest) {
   return seal_json(json);
 }
 
+std::string write_shard_record(const ShardRecord& shard) { return seal_json(json_of(shard)); }
+
 }  // namespace rehearse

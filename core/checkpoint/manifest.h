@@ -137,6 +137,10 @@ std::string write_manifest(const Manifest& manifest);
 // everything check_manifest refuses.
 Manifest parse_manifest(std::string_view text, const std::string& source);
 
+// One shard's record as text, how a rank tells rank 0 what it wrote; parsed as strictly as the manifest.
+std::string write_shard_record(const ShardRecord& shard);
+ShardRecord parse_shard_record(std::string_view text, const std::string& source);
+
 // Throws InputError unless the parts fit each other: the layout's product is the world size, one shard a rank with
 // coordinates of its own and its canonical file name, units that cover every parameter once, padding by the rule, and
 // ranges that cover every real element of every unit exactly once.
@@ -154,5 +158,9 @@ struct ExpectedManifest {
 
 // Throws InputError that names the first setting in which the checkpoint is not this job's, with both values.
 void check_matches(const Manifest& manifest, const ExpectedManifest& expected, const std::string& source);
+// The same for a job that may cut its state in another way: only the parameters, by name and shape, and the dtype
+// count.
+void check_matches_for_resharding(const Manifest& manifest, const ExpectedManifest& expected,
+                                  const std::string& source);
 
 }  // namespace rehearse

@@ -191,6 +191,11 @@ class Checker {
   std::vector<std::int64_t> numel_;  // by parameter
 };
 
+void compare(const std::string& source, const std::string& what, const std::string& found, const std::string& wanted) {
+  if (found != wanted)
+    throw InputError(source + ": " + what + " of the checkpoint is " + found + ", of this job " + wanted);
+}
+
 std::string text_of(const ParallelLayout& layout) {
   return "data " + std::to_string(layout.data) + ", tensor " + std::to_string(layout.tensor) + ", pipeline " +
          std::to_string(layout.pipeline);
@@ -208,22 +213,23 @@ std::string text_of(const ParameterRecord& parameter) {
 
 void check_manifest(const Manifest& manifest, const std::string& source) { Checker(manifest, source).check_all(); }
 
-void check_matches(const Manifest& manifest, const ExpectedManifest& expected, const std::string& source) {
-  const auto compare = [&](const std::string& what, const std::string& found, const std::string& wanted) {
-    if (found == wanted) return;
-    throw InputError(source + ": " + what + " of the checkpoint is " + found + ", of this job " + wanted);
-  };
-  compare("world_size", std::to_string(manifest.world_size), std::to_string(expected.world_size));
-  compare("layout", text_of(manifest.layout), text_of(expected.layout));
-  compare("zero_stage", std::to_string(manifest.zero_stage), std::to_string(expected.zero_stage));
-  compare("dtype", name_of(manifest.dtype), name_of(expected.dtype));
-  compare("number of parameters", std::to_string(manifest.parameters.size()),
+void check_matches_for_resharding(const Manifest& manifest, const ExpectedManifest& expected,
+                                  const std::string& source) {
+  compare(source, "dtype", name_of(manifest.dtype), name_of(expected.dtype));
+  compare(source, "number of parameters", std::to_string(manifest.parameters.size()),
           std::to_string(expected.parameters.size()));
   for (std::size_t i = 0; i < expected.parameters.size(); ++i) {
-    compare("parameter " + std::to_string(i), text_of(manifest.parameters[i]), text_of(expected.parameters[i]));
+    compare(source, "parameter " + std::to_string(i), text_of(manifest.parameters[i]), text_of(expected.parameters[i]));
   }
+}
+
+void check_matches(const Manifest& manifest, const ExpectedManifest& expected, const std::string& source) {
+  compare(source, "world_size", std::to_string(manifest.world_size), std::to_string(expected.world_size));
+  compare(source, "layout", text_of(manifest.layout), text_of(expected.layout));
+  compare(source, "zero_stage", std::to_string(manifest.zero_stage), std::to_string(expected.zero_stage));
+  check_matches_for_resharding(manifest, expected, source);
   // Last, because it covers most of the above and says less.
-  compare("arithmetic_sha256 (of seed, model, data, train and layout)", manifest.arithmetic_sha256,
+  compare(source, "arithmetic_sha256 (of seed, model, data, train and layout)", manifest.arithmetic_sha256,
           expected.arithmetic_sha256);
 }
 

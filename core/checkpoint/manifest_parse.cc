@@ -138,4 +138,9 @@ Manifest parse_manifest(std::string_view text, const std::string& source) {
   return manifest;
 }
 
+ShardRecord parse_shard_record(std::string_view text, const std::string& source) {
+  const Json json = unseal_json(text, source);
+  return shard_from(JsonValue(json, source, ""));
+}
+
 }  // namespace rehearse

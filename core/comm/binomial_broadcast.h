@@ -11,10 +11,10 @@ namespace rehearse {
 //
 //   Order      nothing is summed.
 //   Steps      K rounds; the message that came in is the one that goes out, without a copy.
-//   Messages   one received per rank but the root; the root sends K, rank v the number of its children, all together
-//   N-1. Bytes      S per message. Time       floor(log2 N) alpha + K t(S), where all ranks start at once. With N a
-//   power of two every round costs alpha + t(S)
-//              on the longest path. Derivation in tests/core/comm/binomial_broadcast_test.cc.
+//   Messages   one received per rank but the root; the root sends K, rank v one to each of its children; N-1 in all.
+//   Bytes      S a message.
+//   Time       floor(log2 N) alpha + K t(S), where all ranks start at once. Derivation, and the time of each rank, in
+//              tests/core/comm/binomial_broadcast_test.cc.
 //   Nothing    is sent, and no time passes, with one rank or no elements.
 //   Errors     CommError of its messages. Requires 0 <= root < N.
 Task<> binomial_broadcast(Communicator& comm, Call call, BufferView buffer, int root);

@@ -14,9 +14,8 @@ namespace rehearse {
 //   Steps      1: all send at once, the root takes the messages in group-rank order.
 //   Messages   one sent per rank but the root, none for an empty `own`; up to N-1 received by the root.
 //   Bytes      rank r sends its own S_r; the root receives the sum of the others'.
-//   Time       alpha + sum of t(S_r) over the ranks that send, where all start at once: an incast on the root's port. A
-//   sender
-//              is done after t(S_r).
+//   Time       alpha + sum of t(S_r) over the ranks that send, where all start at once: an incast on the root's port.
+//              A sender is done after t(S_r).
 //   Nothing    is sent, and no time passes, with one rank or no elements anywhere.
 //   Errors     CommError of its messages. Requires 0 <= root < N.
 Task<> direct_gather(Communicator& comm, Call call, BufferView own, std::vector<BufferView> into, int root);

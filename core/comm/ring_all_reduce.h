@@ -12,8 +12,7 @@ namespace rehearse {
 //   Steps      2(N-1), the two halves' steps in a row; no rank waits for the others in between.
 //   Messages   2(N-1) sent and received per rank, all counted as all_reduce.
 //   Bytes      rank i sends 2S - (chunk i) - (chunk i+1) and receives 2S - (chunk i-1) - (chunk i); with equal chunks
-//   both
-//              are 2S (N-1)/N.
+//              both are 2S (N-1)/N.
 //   Time       2(N-1) (alpha + t(largest chunk)); with equal chunks 2(N-1) (alpha + t(S/N)).
 //   Nothing    is sent, and no time passes, with one rank or no elements.
 //   Errors     CommError of its messages. Float or double only.

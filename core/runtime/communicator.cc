@@ -5,8 +5,9 @@ namespace {
 
 std::string describe(CommError::Kind kind, std::uint32_t group_id, std::uint32_t generation, std::uint64_t sequence,
                      int rank, int peer, Operation operation) {
-  std::string text = "rank " + std::to_string(rank) + ": " + name_of(operation) + " (group " + std::to_string(group_id) +
-                     ", generation " + std::to_string(generation) + ", sequence " + std::to_string(sequence) + ")";
+  std::string text = "rank " + std::to_string(rank) + ": " + name_of(operation) + " (group " +
+                     std::to_string(group_id) + ", generation " + std::to_string(generation) + ", sequence " +
+                     std::to_string(sequence) + ")";
   if (peer >= 0) text += " with rank " + std::to_string(peer);
   return text + ": " + name_of(kind);
 }
@@ -15,28 +16,38 @@ std::string describe(CommError::Kind kind, std::uint32_t group_id, std::uint32_t
 
 const char* name_of(Operation operation) {
   switch (operation) {
-    case Operation::kPointToPoint: return "point_to_point";
-    case Operation::kBroadcast: return "broadcast";
-    case Operation::kReduceScatter: return "reduce_scatter";
-    case Operation::kAllGather: return "all_gather";
-    case Operation::kAllReduce: return "all_reduce";
-    case Operation::kGather: return "gather";
-    case Operation::kBarrier: return "barrier";
+    case Operation::kPointToPoint:
+      return "point_to_point";
+    case Operation::kBroadcast:
+      return "broadcast";
+    case Operation::kReduceScatter:
+      return "reduce_scatter";
+    case Operation::kAllGather:
+      return "all_gather";
+    case Operation::kAllReduce:
+      return "all_reduce";
+    case Operation::kGather:
+      return "gather";
+    case Operation::kBarrier:
+      return "barrier";
   }
   check_failed(__FILE__, __LINE__, "unknown operation");
 }
 
 const char* name_of(CommError::Kind kind) {
   switch (kind) {
-    case CommError::Kind::kPeerLost: return "the connection to the peer is lost";
-    case CommError::Kind::kTimeout: return "the deadline has passed";
-    case CommError::Kind::kAborted: return "the generation was aborted";
+    case CommError::Kind::kPeerLost:
+      return "the connection to the peer is lost";
+    case CommError::Kind::kTimeout:
+      return "the deadline has passed";
+    case CommError::Kind::kAborted:
+      return "the generation was aborted";
   }
   check_failed(__FILE__, __LINE__, "unknown kind of communication error");
 }
 
-CommError::CommError(Kind kind, std::uint32_t group_id, std::uint32_t generation, std::uint64_t sequence, int rank, int peer,
-                     Operation operation)
+CommError::CommError(Kind kind, std::uint32_t group_id, std::uint32_t generation, std::uint64_t sequence, int rank,
+                     int peer, Operation operation)
     : std::runtime_error(describe(kind, group_id, generation, sequence, rank, peer, operation)),
       kind_(kind),
       operation_(operation),

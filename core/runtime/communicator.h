@@ -27,8 +27,8 @@ const char* name_of(Operation operation);
 // No deadline.
 inline constexpr Duration kForever = Duration::picoseconds(-1);
 
-// One call on a group. (group id, generation, sequence) is the tag that messages match on, so that several calls may be in
-// flight. An operation that is still waiting `timeout` after it was started fails with CommError kTimeout.
+// One call on a group. (group id, generation, sequence) is the tag that messages match on, so that several calls may be
+// in flight. An operation that is still waiting `timeout` after it was started fails with CommError kTimeout.
 struct Call {
   Call(const Group& call_group, std::uint64_t call_sequence, Operation call_operation, Duration call_timeout = kForever)
       : group(&call_group), sequence(call_sequence), operation(call_operation), timeout(call_timeout) {}
@@ -66,8 +66,9 @@ class CommError : public std::runtime_error {
 };
 const char* name_of(CommError::Kind kind);
 
-// Point-to-point messages: the seam between the simulator and a real cluster. Messages of one (source, group, generation,
-// sequence) arrive in the order they were sent. Peers are ranks in the call's group. There is no wildcard receive.
+// Point-to-point messages: the seam between the simulator and a real cluster. Messages of one (source, group,
+// generation, sequence) arrive in the order they were sent. Peers are ranks in the call's group. There is no wildcard
+// receive.
 class Communicator {
  public:
   virtual ~Communicator() = default;
@@ -90,9 +91,10 @@ class Communicator {
   }
   // A send and a receive at the same time, done when both are; cannot deadlock however ranks are ordered.
   auto exchange(const Call& call, int to, Payload payload, int from) {
-    return make_operation<Payload>([this, call, to, payload = std::move(payload), from](Completion<Payload> done) mutable {
-      start_exchange(call, to, std::move(payload), from, std::move(done));
-    });
+    return make_operation<Payload>(
+        [this, call, to, payload = std::move(payload), from](Completion<Payload> done) mutable {
+          start_exchange(call, to, std::move(payload), from, std::move(done));
+        });
   }
 
   // Fails every operation of `generation` or an older one that is pending or comes later on this rank with kAborted.

@@ -51,9 +51,9 @@ class boost::asio::detail::awaitable_async_op_handler<rehearse::OperationSignatu
 
 namespace rehearse {
 
-// What a started operation calls once, with an error or with its result (T... is empty or one type). Move-only; dropping
-// it without a call ends the coroutine that waits: only its destructors run. Asio's own handler of an awaiting coroutine
-// fits the inline storage.
+// What a started operation calls once, with an error or with its result (T... is empty or one type). Move-only;
+// dropping it without a call ends the coroutine that waits: only its destructors run. Asio's own handler of an awaiting
+// coroutine fits the inline storage.
 template <class... T>
 class Completion {
  public:
@@ -106,32 +106,31 @@ class Completion {
   };
 
   template <class Stored>
-  static constexpr Table kInlineTable = {
-      [](void* from, std::exception_ptr error, T... result) {
-        Stored handler(std::move(*static_cast<Stored*>(from)));
-        static_cast<Stored*>(from)->~Stored();
-        std::move(handler)(std::move(error), std::move(result)...);
-      },
-      [](void* from, void* to) {
-        ::new (to) Stored(std::move(*static_cast<Stored*>(from)));
-        static_cast<Stored*>(from)->~Stored();
-      },
-      [](void* at) { static_cast<Stored*>(at)->~Stored(); }};
+  static constexpr Table kInlineTable = {[](void* from, std::exception_ptr error, T... result) {
+                                           Stored handler(std::move(*static_cast<Stored*>(from)));
+                                           static_cast<Stored*>(from)->~Stored();
+                                           std::move(handler)(std::move(error), std::move(result)...);
+                                         },
+                                         [](void* from, void* to) {
+                                           ::new (to) Stored(std::move(*static_cast<Stored*>(from)));
+                                           static_cast<Stored*>(from)->~Stored();
+                                         },
+                                         [](void* at) { static_cast<Stored*>(at)->~Stored(); }};
 
   template <class Stored>
-  static constexpr Table kHeapTable = {
-      [](void* from, std::exception_ptr error, T... result) {
-        const std::unique_ptr<Stored> handler(*static_cast<Stored**>(from));
-        std::move (*handler)(std::move(error), std::move(result)...);
-      },
-      [](void* from, void* to) { ::new (to) Stored*(*static_cast<Stored**>(from)); },
-      [](void* at) { delete *static_cast<Stored**>(at); }};
+  static constexpr Table kHeapTable = {[](void* from, std::exception_ptr error, T... result) {
+                                         const std::unique_ptr<Stored> handler(*static_cast<Stored**>(from));
+                                         std::move (*handler)(std::move(error), std::move(result)...);
+                                       },
+                                       [](void* from, void* to) { ::new (to) Stored*(*static_cast<Stored**>(from)); },
+                                       [](void* at) { delete *static_cast<Stored**>(at); }};
 
   const Table* table_ = nullptr;
   alignas(std::max_align_t) std::byte storage_[kInline];
 };
 
-// An awaitable operation out of a function that starts it: start(Completion<T...>). Nothing happens until it is awaited.
+// An awaitable operation out of a function that starts it: start(Completion<T...>). Nothing happens until it is
+// awaited.
 template <class... T, class Start>
 auto make_operation(Start start) {
   using Return = std::conditional_t<sizeof...(T) == 0, void, OperationSignature>;

@@ -33,13 +33,13 @@ class WorkRef {
 enum class Stream : std::uint8_t { kCompute, kCopy };
 inline constexpr int kStreams = 2;
 
-// A rank's accelerator. The real arithmetic runs in the work's call, when the stream reaches it; then virtual time passes
-// by the device model. In cost-only mode the work is not called.
+// A rank's accelerator. The real arithmetic runs in the work's call, when the stream reaches it; then virtual time
+// passes by the device model. In cost-only mode the work is not called.
 class Device {
  public:
   virtual ~Device() = default;
-  // `work` is called when the stream is free, and the operation is done `cost` later. It must outlive the operation: make
-  // it a local before the co_await statement.
+  // `work` is called when the stream is free, and the operation is done `cost` later. It must outlive the operation:
+  // make it a local before the co_await statement.
   auto run(const ComputeCost& cost, WorkRef work, Stream stream = Stream::kCompute) {
     return make_operation<>(
         [this, cost, work, stream](Completion<> done) { start_run(cost, work, stream, std::move(done)); });

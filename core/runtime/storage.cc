@@ -4,13 +4,20 @@ namespace rehearse {
 
 const char* name_of(StorageError::Kind kind) {
   switch (kind) {
-    case StorageError::Kind::kNotFound: return "no such file or directory";
-    case StorageError::Kind::kExists: return "exists already";
-    case StorageError::Kind::kNotADirectory: return "is not a directory";
-    case StorageError::Kind::kIsADirectory: return "is a directory";
-    case StorageError::Kind::kNotEmpty: return "directory is not empty";
-    case StorageError::Kind::kNoSpace: return "no space left";
-    case StorageError::Kind::kIo: return "input/output error";
+    case StorageError::Kind::kNotFound:
+      return "no such file or directory";
+    case StorageError::Kind::kExists:
+      return "exists already";
+    case StorageError::Kind::kNotADirectory:
+      return "is not a directory";
+    case StorageError::Kind::kIsADirectory:
+      return "is a directory";
+    case StorageError::Kind::kNotEmpty:
+      return "directory is not empty";
+    case StorageError::Kind::kNoSpace:
+      return "no space left";
+    case StorageError::Kind::kIo:
+      return "input/output error";
   }
   check_failed(__FILE__, __LINE__, "unknown kind of storage error");
 }

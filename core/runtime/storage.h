@@ -14,7 +14,9 @@ namespace rehearse {
 struct StoragePath {
   StoragePath(std::string path_mount, std::string path_in_mount)
       : mount(std::move(path_mount)), path(std::move(path_in_mount)) {}
-  StoragePath child(const std::string& name) const { return StoragePath(mount, path.empty() ? name : path + "/" + name); }
+  StoragePath child(const std::string& name) const {
+    return StoragePath(mount, path.empty() ? name : path + "/" + name);
+  }
   std::string text() const { return mount + ":" + path; }
 
   std::string mount;
@@ -32,9 +34,9 @@ class StorageError : public std::runtime_error {
 };
 const char* name_of(StorageError::Kind kind);
 
-// Files as a rank sees them, with the durability of a POSIX file system: what is written is seen at once, but survives a
-// loss of power only after fsync of the file, and a new, renamed or removed name only after fsync of its directory. Every
-// operation fails with StorageError.
+// Files as a rank sees them, with the durability of a POSIX file system: what is written is seen at once, but survives
+// a loss of power only after fsync of the file, and a new, renamed or removed name only after fsync of its directory.
+// Every operation fails with StorageError.
 class Storage {
  public:
   virtual ~Storage() = default;
@@ -52,7 +54,8 @@ class Storage {
     return make_operation<>([this, file](Completion<> done) { start_fsync(file, std::move(done)); });
   }
   auto fsync_directory(const StoragePath& directory) {
-    return make_operation<>([this, directory](Completion<> done) { start_fsync_directory(directory, std::move(done)); });
+    return make_operation<>(
+        [this, directory](Completion<> done) { start_fsync_directory(directory, std::move(done)); });
   }
   // Replaces an existing file; a directory must not exist at `to`.
   auto rename(const StoragePath& from, const StoragePath& to) {
@@ -68,9 +71,8 @@ class Storage {
   }
   // Names in a directory, sorted by byte.
   auto list(const StoragePath& directory) {
-    return make_operation<std::vector<std::string>>([this, directory](Completion<std::vector<std::string>> done) {
-      start_list(directory, std::move(done));
-    });
+    return make_operation<std::vector<std::string>>(
+        [this, directory](Completion<std::vector<std::string>> done) { start_list(directory, std::move(done)); });
   }
 
  protected:

@@ -9,7 +9,8 @@
 
 namespace rehearse {
 
-// A coroutine of a rank. It awaits other Tasks and the operations of Communicator, Clock, Device and Storage, nothing else.
+// A coroutine of a rank. It awaits other Tasks and the operations of Communicator, Clock, Device and Storage, nothing
+// else.
 template <class T = void>
 using Task = boost::asio::awaitable<T, boost::asio::io_context::executor_type>;
 

@@ -7,12 +7,6 @@
 // The innermost loop of matmul: a tile of up to 6 rows by 2 vectors, whose 12 accumulators, 2 vectors of B and one
 // broadcast element of A fill the 16 registers of AVX2.
 
-#if defined(__clang__)
-#define REHEARSE_UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define REHEARSE_UNROLL _Pragma("GCC unroll 8")
-#endif
-
 namespace rehearse::internal {
 
 inline constexpr int kTileRows = 6;

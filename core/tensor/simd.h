@@ -34,6 +34,13 @@ inline constexpr std::int64_t kLanes = Vector<T>::kLanes;
 
 #define REHEARSE_INLINE inline __attribute__((always_inline))
 
+// Unrolls the loop that follows, so that an array of vectors in it lives in registers.
+#if defined(__clang__)
+#define REHEARSE_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define REHEARSE_UNROLL _Pragma("GCC unroll 16")
+#endif
+
 REHEARSE_INLINE __m256 load(const float* p) { return _mm256_loadu_ps(p); }
 REHEARSE_INLINE __m256d load(const double* p) { return _mm256_loadu_pd(p); }
 REHEARSE_INLINE void store(float* p, __m256 v) { _mm256_storeu_ps(p, v); }
@@ -79,14 +86,16 @@ REHEARSE_INLINE __m256d sqrt(__m256d a) { return _mm256_sqrt_pd(a); }
 // a > b ? a : b; b where either is NaN.
 REHEARSE_INLINE __m256 max(__m256 a, __m256 b) { return _mm256_max_ps(a, b); }
 REHEARSE_INLINE __m256d max(__m256d a, __m256d b) { return _mm256_max_pd(a, b); }
-// Comparisons with NaN are false.
-REHEARSE_INLINE __m256 less(__m256 a, __m256 b) { return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }
-REHEARSE_INLINE __m256d less(__m256d a, __m256d b) { return _mm256_cmp_pd(a, b, _CMP_LT_OQ); }
-// a where the mask is set, else b.
-REHEARSE_INLINE __m256 select(__m256 mask, __m256 a, __m256 b) { return _mm256_blendv_ps(b, a, mask); }
-REHEARSE_INLINE __m256d select(__m256d mask, __m256d a, __m256d b) { return _mm256_blendv_pd(b, a, mask); }
-REHEARSE_INLINE __m256 select(__m256i mask, __m256 a, __m256 b) { return select(_mm256_castsi256_ps(mask), a, b); }
-REHEARSE_INLINE __m256d select(__m256i mask, __m256d a, __m256d b) { return select(_mm256_castsi256_pd(mask), a, b); }
+// a where x has its sign bit set, else b.
+REHEARSE_INLINE __m256 select_negative(__m256 x, __m256 a, __m256 b) { return _mm256_blendv_ps(b, a, x); }
+REHEARSE_INLINE __m256d select_negative(__m256d x, __m256d a, __m256d b) { return _mm256_blendv_pd(b, a, x); }
+// a in the lanes of the mask, else b.
+REHEARSE_INLINE __m256 select(__m256i mask, __m256 a, __m256 b) {
+  return _mm256_blendv_ps(b, a, _mm256_castsi256_ps(mask));
+}
+REHEARSE_INLINE __m256d select(__m256i mask, __m256d a, __m256d b) {
+  return _mm256_blendv_pd(b, a, _mm256_castsi256_pd(mask));
+}
 REHEARSE_INLINE __m256 abs(__m256 a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0F), a); }
 REHEARSE_INLINE __m256d abs(__m256d a) { return _mm256_andnot_pd(_mm256_set1_pd(-0.0), a); }
 

@@ -47,12 +47,55 @@ REHEARSE_INLINE V<T> exponentiate(T* x, std::int64_t n, T scale, T maximum) {
   return sum;
 }
 
+// causal_softmax_forward for rows of at most Vectors vectors, which stay in registers: the general path's operations in
+// its order (lanes past the row add 0 to its sums), without its loops and calls.
+template <class T, int Vectors>
+void short_softmax_forward(std::int64_t rows, std::int64_t width, std::int64_t first_row, T scale, T* scores,
+                           std::int64_t row_stride) {
+  constexpr std::int64_t kLanes = simd::kLanes<T>;
+  const __m256i width_mask = simd::first_lanes<T>(width - (Vectors - 1) * kLanes);
+  const V<T> lowest = simd::broadcast<T>(-std::numeric_limits<T>::infinity());
+  const V<T> scale_all = simd::broadcast<T>(scale);
+  for (std::int64_t t = 0; t < rows; ++t) {
+    T* row = scores + t * row_stride;
+    const std::int64_t n = std::min(first_row + t + 1, width);
+    V<T> x[Vectors];
+    __m256i mask[Vectors];
+    V<T> largest = lowest;
+    REHEARSE_UNROLL
+    for (int v = 0; v < Vectors; ++v) {
+      mask[v] = simd::first_lanes<T>(n - v * kLanes);
+      x[v] = simd::load(row + v * kLanes, mask[v]);
+      largest = simd::max(simd::select(mask[v], x[v], lowest), largest);
+    }
+    const V<T> maximum = simd::broadcast<T>(simd::max_lanes(largest));
+    V<T> sum = simd::zero<T>();
+    REHEARSE_UNROLL
+    for (int v = 0; v < Vectors; ++v) {
+      x[v] = simd::select(mask[v], simd::exp_nonpositive<T>((x[v] - maximum) * scale_all), simd::zero<T>());
+      sum = sum + x[v];
+    }
+    const V<T> inverse = simd::broadcast<T>(T{1} / simd::sum_lanes(sum));
+    REHEARSE_UNROLL
+    for (int v = 0; v < Vectors; ++v) {
+      const V<T> p = simd::select(mask[v], x[v] * inverse, simd::zero<T>());
+      if (v == Vectors - 1) {
+        simd::store(row + v * kLanes, width_mask, p);
+      } else {
+        simd::store(row + v * kLanes, p);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 template <class T>
 void causal_softmax_forward(std::int64_t rows, std::int64_t width, std::int64_t first_row, T scale, T* scores,
                             std::int64_t row_stride) {
   constexpr std::int64_t kLanes = simd::kLanes<T>;
+  if (width <= kLanes) return short_softmax_forward<T, 1>(rows, width, first_row, scale, scores, row_stride);
+  if (width <= 2 * kLanes) return short_softmax_forward<T, 2>(rows, width, first_row, scale, scores, row_stride);
   for (std::int64_t t = 0; t < rows; ++t) {
     T* row = scores + t * row_stride;
     const std::int64_t n = std::min(first_row + t + 1, width);

@@ -19,9 +19,9 @@ struct TrainConfig {
   DataConfig data;
   DType dtype = DType::kFloat32;
   std::int64_t steps = 0;
-  std::int64_t batch = 0;       // sequences per data-parallel rank and step
-  std::int64_t accumulate = 1;  // equal consecutive microbatches that `batch` is cut in
-  int zero_stage = 1;           // 0: all_reduce and full Adam; 1: sharded optimizer
+  std::int64_t batch = 0;         // sequences per data-parallel rank and step
+  std::int64_t accumulate = 1;    // equal consecutive microbatches that `batch` is cut in
+  int zero_stage = 1;             // 0: all_reduce and full Adam; 1: sharded optimizer
   std::int64_t bucket_bytes = 0;  // size of the gradient units (design section 7); 0: one unit
   std::optional<double> clip_norm;
   AdamConfig adam;

@@ -141,9 +141,12 @@ World::RankState World::state(int rank) const {
   Context& context = *node.incarnations.back();
   switch (context.process().state()) {
     case Process::State::kNew:
-    case Process::State::kRunning: return RankState::kRunning;
-    case Process::State::kEnded: return context.error == nullptr ? RankState::kEnded : RankState::kFailed;
-    case Process::State::kKilled: return RankState::kCrashed;
+    case Process::State::kRunning:
+      return RankState::kRunning;
+    case Process::State::kEnded:
+      return context.error == nullptr ? RankState::kEnded : RankState::kFailed;
+    case Process::State::kKilled:
+      return RankState::kCrashed;
   }
   check_failed(__FILE__, __LINE__, "unknown process state");
 }

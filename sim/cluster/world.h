@@ -51,8 +51,8 @@ class World {
   void start(int rank, RankProgram program, std::uint32_t generation = 0);
   void start_all(const RankProgram& program);
 
-  // The rank's process dies now: its coroutines are destroyed, its peers see a broken connection one latency later. From
-  // an event or between runs, not from a coroutine of that rank.
+  // The rank's process dies now: its coroutines are destroyed, its peers see a broken connection one latency later.
+  // From an event or between runs, not from a coroutine of that rank.
   void crash(int rank);
 
   RunEnd run(std::uint64_t max_events = ~std::uint64_t{0}) { return kernel_.run(max_events); }

@@ -9,8 +9,8 @@
 
 namespace rehearse {
 
-// A device that takes ceil(flops / rate) for a piece of work, times its rank's slowdown, rounded up. Each stream runs one
-// piece at a time, in the order they were started; the arithmetic itself runs inline when its turn comes.
+// A device that takes ceil(flops / rate) for a piece of work, times its rank's slowdown, rounded up. Each stream runs
+// one piece at a time, in the order they were started; the arithmetic itself runs inline when its turn comes.
 class SimDevice : public Device, private EventSink {
  public:
   // `run_work` false: cost-only, the work is not called.

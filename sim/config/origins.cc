@@ -64,7 +64,8 @@ std::string suggestion(std::string_view name, const std::vector<std::string>& ca
       closest = candidate;
     }
   }
-  if (!name.empty() && least <= std::max<std::size_t>(1, name.size() / 3)) return "did you mean '" + closest + "'?";
+  if (!name.empty() && least <= std::max<std::size_t>(1, (name.size() + 1) / 3))
+    return "did you mean '" + closest + "'?";
   std::string list = "allowed:";
   for (const std::string& candidate : candidates) list += (candidate == candidates.front() ? " " : ", ") + candidate;
   return list;

@@ -8,8 +8,12 @@ const char* name_of(Outcome outcome) {
   switch (outcome) {
     case Outcome::kDone:
       return "DONE";
+    case Outcome::kFailed:
+      return "FAILED";
     case Outcome::kDeadlock:
       return "DEADLOCK";
+    case Outcome::kInterrupted:
+      return "INTERRUPTED";
   }
   check_failed(__FILE__, __LINE__, "unknown outcome");
 }

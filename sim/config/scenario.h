@@ -17,7 +17,7 @@ namespace rehearse {
 struct Scenario;
 
 // How a run can end.
-enum class Outcome : std::uint8_t { kDone, kDeadlock };
+enum class Outcome : std::uint8_t { kDone, kFailed, kDeadlock, kInterrupted };
 const char* name_of(Outcome outcome);  // as in scenario files and summaries: "DONE"
 
 // The final weights that `expect { same_weights_as }` names: exactly one of the two.

@@ -25,10 +25,10 @@ struct Event {
 };
 static_assert(sizeof(Event) == 32);
 
-// Events by (time, sequence), a total order. A stable radix heap: an event lies in the bucket of the highest bit in which
-// its time differs from the last popped time, and keeps its place among equals, so that events of one time leave in the
-// order they were pushed. Two events of one time are always in one bucket: popping a time between two pushes of it would
-// have emptied the bucket that held the first. Pushes are monotone: never before the last popped time.
+// Events by (time, sequence), a total order. A stable radix heap: an event lies in the bucket of the highest bit in
+// which its time differs from the last popped time, and keeps its place among equals, so that events of one time leave
+// in the order they were pushed. Two events of one time are always in one bucket: popping a time between two pushes of
+// it would have emptied the bucket that held the first. Pushes are monotone: never before the last popped time.
 class EventQueue {
  public:
   // Requires time >= the last popped time, and sequence above every one pushed before.

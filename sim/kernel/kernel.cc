@@ -56,8 +56,19 @@ void Kernel::shutdown() {
   for (Process* process : processes_) process->kill();
   // The dropped coroutines' frames wait in the context's queue; they die here. Destructors may drop further handlers.
   context_->restart();
-  context_->poll();
+  drain();
   context_.reset();
+}
+
+void Kernel::drain() {
+  context_->poll();
+  // Asio adds up what an event's code posts only when run()'s own handler ends, but takes it off when it has run here.
+  // So its count of work may touch zero while handlers are ready, which stops it: go on with one more.
+  while (context_->stopped()) {
+    context_->get_executor().on_work_started();
+    context_->restart();
+    context_->poll();
+  }
 }
 
 void Kernel::push(TimePoint time, EventSink* sink, std::uint64_t argument, bool background) {
@@ -92,7 +103,7 @@ RunEnd Kernel::run(std::uint64_t max_events) {
 
 RunEnd Kernel::loop(std::uint64_t max_events) {
   for (std::uint64_t handled = 0;;) {
-    context_->poll();
+    drain();
     if (unfinished_ == 0) return RunEnd::kDone;
     if (stop_requested_) return RunEnd::kStopped;
     if (handled == max_events) return RunEnd::kBudget;
@@ -175,8 +186,8 @@ void Kernel::on_deadline(int index) {
   PendingOp& op = *list.first;
   list.armed = false;
   const WaitInfo& wait = op.wait;
-  auto error = std::make_exception_ptr(CommError(CommError::Kind::kTimeout, wait.group_id, wait.generation, wait.sequence,
-                                                 op.process->rank(), wait.peer, wait.operation));
+  auto error = std::make_exception_ptr(CommError(CommError::Kind::kTimeout, wait.group_id, wait.generation,
+                                                 wait.sequence, op.process->rank(), wait.peer, wait.operation));
   unlink_deadline(op);
   arm_list(index);
   complete(op, std::move(error));

@@ -30,9 +30,9 @@ struct WaitingRow {
   TimePoint since;
 };
 
-// The virtual clock and the total order of events. Executes rank coroutines on its own io_context: one handler loops over
-// the events, completes each inline, then drains what that made ready; so time advances only when no handler is ready.
-// Single-threaded, nothing global: two kernels in one process, even interleaved, do not see each other.
+// The virtual clock and the total order of events. Executes rank coroutines on its own io_context: one handler loops
+// over the events, completes each inline, then drains what that made ready; so time advances only when no handler is
+// ready. Single-threaded, nothing global: two kernels in one process, even interleaved, do not see each other.
 class Kernel {
  public:
   Kernel();
@@ -91,6 +91,8 @@ class Kernel {
 
   void push(TimePoint time, EventSink* sink, std::uint64_t argument, bool background);
   RunEnd loop(std::uint64_t max_events);
+  // Runs the handlers that are ready, and those that they make ready.
+  void drain();
   void release(PendingOp& op);
   void unlink_deadline(PendingOp& op);
   void arm_list(int list);

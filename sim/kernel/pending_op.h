@@ -39,8 +39,8 @@ struct WaitInfo {
   std::uint64_t sequence = 0;
 };
 
-// One operation that a coroutine is suspended in. Lives in an OpPool slot; events and mailboxes hold OpHandles, which go
-// stale when the operation is completed or its process killed.
+// One operation that a coroutine is suspended in. Lives in an OpPool slot; events and mailboxes hold OpHandles, which
+// go stale when the operation is completed or its process killed.
 struct PendingOp {
   Process* process = nullptr;
   std::uint32_t activity = 0;

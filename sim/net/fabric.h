@@ -18,8 +18,8 @@ class FabricListener {
 class Fabric {
  public:
   virtual ~Fabric() = default;
-  // Sends `bytes` from `source` to another rank now; `message` comes back in on_delivered. Returns when the last byte has
-  // left the source.
+  // Sends `bytes` from `source` to another rank now; `message` comes back in on_delivered. Returns when the last byte
+  // has left the source.
   virtual TimePoint send(int source, int destination, Bytes bytes, std::uint64_t message) = 0;
   // The time a message of no bytes takes when nothing is in its way.
   virtual Duration latency() const = 0;

@@ -36,7 +36,8 @@ std::exception_ptr Network::refusal(const Endpoint& self, const Process& process
     return error(CommError::Kind::kAborted, wait, process.rank());
   }
   const Endpoint& other = endpoints_[static_cast<std::size_t>(peer)];
-  if (static_cast<std::int64_t>(call.group->generation) <= other.known_lost_generation && !anything_underway(peer, process.rank())) {
+  if (static_cast<std::int64_t>(call.group->generation) <= other.known_lost_generation &&
+      !anything_underway(peer, process.rank())) {
     return error(CommError::Kind::kPeerLost, wait, process.rank());
   }
   return nullptr;
@@ -109,7 +110,8 @@ void Network::recv(Process& process, const Call& call, int peer, Completion<Payl
   kernel_.arm_deadline(op, call.timeout);
 }
 
-void Network::exchange(Process& process, const Call& call, int to, Payload payload, int from, Completion<Payload> done) {
+void Network::exchange(Process& process, const Call& call, int to, Payload payload, int from,
+                       Completion<Payload> done) {
   const int destination = call.group->world_rank(to);
   const int source = call.group->world_rank(from);
   Endpoint& self = endpoint(process.rank());

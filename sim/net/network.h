@@ -20,8 +20,8 @@ struct TrafficCounters {
   Bytes bytes_received;
 };
 
-// Every rank's mailbox: matches messages with receives by (source, group, generation, sequence), in the order they came.
-// The fabric says when a message is there.
+// Every rank's mailbox: matches messages with receives by (source, group, generation, sequence), in the order they
+// came. The fabric says when a message is there.
 class Network : public FabricListener, private EventSink {
  public:
   Network(Kernel& kernel, int ranks);
@@ -79,7 +79,7 @@ class Network : public FabricListener, private EventSink {
     std::int64_t aborted_generation = -1;
     bool alive = false;
     std::uint32_t incarnation = 0;
-    std::uint32_t generation = 0;              // of the latest process
+    std::uint32_t generation = 0;             // of the latest process
     std::int64_t known_lost_generation = -1;  // the process is gone and peers can know: one latency has passed
   };
 

@@ -39,9 +39,9 @@ TimePoint PortFabric::send(int source, int destination, Bytes bytes, std::uint64
     arrival = std::max(arrival, from.last_arrival);
     from.last_arrival = arrival;
   }
-  // Without jitter, a message from an idle port cannot be overtaken by one that is sent later, so that it may reserve the
-  // receiver's port at once, unless one is still on its way that left earlier: the times are those of the long way, for
-  // one event less. (tests/sim/net holds the two equal.)
+  // Without jitter, a message from an idle port cannot be overtaken by one that is sent later, so that it may reserve
+  // the receiver's port at once, unless one is still on its way that left earlier: the times are those of the long way,
+  // for one event less. (tests/sim/net holds the two equal.)
   if (jitter_.empty() && start == kernel_.now() && to.unreserved == 0) {
     reserve(destination, arrival, transfer, message);
     return from.send_free;

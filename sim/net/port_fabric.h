@@ -11,16 +11,17 @@
 namespace rehearse {
 
 // A switch whose ranks have one full-duplex port each. A message of S bytes holds its sender's port for t(S), from when
-// the port is free; its first byte reaches the receiver's port alpha later, waits there for messages that came before, and
-// holds it for t(S) (cut-through: the two overlap). So an idle network takes alpha + t(S), a ring of exchanges on the
-// switch is not slowed, and an incast of k senders takes alpha + k t(S). Receivers serve messages in the order of their
-// first bytes, ties in the order they were sent.
+// the port is free; its first byte reaches the receiver's port alpha later, waits there for messages that came before,
+// and holds it for t(S) (cut-through: the two overlap). So an idle network takes alpha + t(S), a ring of exchanges on
+// the switch is not slowed, and an incast of k senders takes alpha + k t(S). Receivers serve messages in the order of
+// their first bytes, ties in the order they were sent.
 //
 // Jitter adds a seeded uniform draw from [0, jitter] to alpha, one a message, by (source, number of the message); it
 // belongs to the sender's path: messages of one sender do not overtake each other.
 class PortFabric : public Fabric, private EventSink {
  public:
-  PortFabric(Kernel& kernel, FabricListener& listener, const NetworkConfig& config, int ranks, const RandomStream& stream);
+  PortFabric(Kernel& kernel, FabricListener& listener, const NetworkConfig& config, int ranks,
+             const RandomStream& stream);
 
   TimePoint send(int source, int destination, Bytes bytes, std::uint64_t message) override;
   Duration latency() const override { return config_.latency; }
@@ -33,7 +34,7 @@ class PortFabric : public Fabric, private EventSink {
   struct Port {
     TimePoint send_free;
     TimePoint receive_free;
-    TimePoint last_arrival;      // of this rank's own messages, anywhere
+    TimePoint last_arrival;  // of this rank's own messages, anywhere
     std::int64_t sent = 0;
     std::int64_t unreserved = 0;  // messages on their way here that have not reached the port
   };

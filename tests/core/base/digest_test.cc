@@ -28,9 +28,7 @@ TEST(Sha256Hex, IsLowerCaseAndExactlyLong) {
   EXPECT_FALSE(is_sha256_hex(upper));
 }
 
-TEST(Xxh3, AnswersTheKnownVectorOfNothing) {
-  EXPECT_EQ(to_hex(xxh3_128({})), "99aa06d3014798d86001c324468d497f");
-}
+TEST(Xxh3, AnswersTheKnownVectorOfNothing) { EXPECT_EQ(to_hex(xxh3_128({})), "99aa06d3014798d86001c324468d497f"); }
 
 TEST(Buffer, IsAlignedZeroedAndAccounted) {
   MemoryAccount account;

@@ -52,9 +52,9 @@ TEST(RandomStream, NormalHasMomentsOfTheNormal) {
     sum2 += x * x;
     sum4 += x * x * x * x;
   }
-  EXPECT_NEAR(sum / kDraws, 0, 0.012);      // standard error 0.0022
-  EXPECT_NEAR(sum2 / kDraws, 1, 0.017);     // standard error 0.0032
-  EXPECT_NEAR(sum4 / kDraws, 3, 0.12);      // standard error 0.022
+  EXPECT_NEAR(sum / kDraws, 0, 0.012);   // standard error 0.0022
+  EXPECT_NEAR(sum2 / kDraws, 1, 0.017);  // standard error 0.0032
+  EXPECT_NEAR(sum4 / kDraws, 3, 0.12);   // standard error 0.022
 }
 
 }  // namespace

@@ -31,9 +31,7 @@ TEST(VirtualTime, BeyondItsLimitIsAnError) {
   EXPECT_THROW(TimePoint::at(longest) + Duration::picoseconds(1), InputError);
 }
 
-TEST(ComputeTime, RoundsUp) {
-  EXPECT_EQ(compute_time(Flops(3), FlopRate::per_second(2'000'000'000'000)).ps(), 2);
-}
+TEST(ComputeTime, RoundsUp) { EXPECT_EQ(compute_time(Flops(3), FlopRate::per_second(2'000'000'000'000)).ps(), 2); }
 
 }  // namespace
 }  // namespace rehearse

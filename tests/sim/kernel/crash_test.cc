@@ -111,7 +111,8 @@ TEST(Crash, ARankStartsAgainAsANewIncarnation) {
   EXPECT_EQ(world.state(2), World::RankState::kCrashed);
   // The rest ended with kPeerLost; all meet again in the next generation.
   for (int rank = 0; rank < 4; ++rank) {
-    world.start(rank, [&counters](RankContext& context) { return ring(context, counters); }, 1);
+    world.start(
+        rank, [&counters](RankContext& context) { return ring(context, counters); }, 1);
   }
   EXPECT_EQ(world.run(), RunEnd::kDone);
   EXPECT_EQ(counters.finished, 4);

@@ -54,6 +54,28 @@ TEST(Process, TwoSimulationsInterleavedInOneProcessDoNotSeeEachOther) {
   EXPECT_EQ(other, alone);
 }
 
+Task<> nothing() { co_return; }
+
+Task<> spawns_nothing(RankContext& context) {
+  std::vector<Activity<void>> activities;
+  for (int i = 0; i < 20; ++i) activities.push_back(context.spawn("nothing", nothing()));
+  co_await context.clock().sleep_for(Duration::nanoseconds(1));
+  for (Activity<void>& activity : activities) co_await activity.join();
+}
+
+// Asio must not take a moment without waiting coroutines for the end of all work.
+TEST(Process, CoroutinesThatNeverWaitEnd) {
+  for (int ranks = 1; ranks <= 5; ++ranks) {
+    World idle(small_world(ranks));
+    idle.start_all([](RankContext&) { return nothing(); });
+    EXPECT_EQ(idle.run(), RunEnd::kDone) << ranks;
+    World spawning(small_world(ranks));
+    spawning.start_all(spawns_nothing);
+    EXPECT_EQ(spawning.run(), RunEnd::kDone) << ranks;
+    for (int rank = 0; rank < ranks; ++rank) EXPECT_EQ(spawning.state(rank), World::RankState::kEnded);
+  }
+}
+
 Task<int> child(RankContext& context, int value) {
   co_await context.clock().sleep_for(Duration::nanoseconds(value));
   if (value == 13) throw std::runtime_error("thirteen");
@@ -163,9 +185,10 @@ TEST(Deadline, FailsTheReceiveAtItsTimeAndLosesNoMessage) {
   world.start_all([&log](RankContext& context) { return receives_with_deadline(context, log); });
   EXPECT_EQ(world.run(), RunEnd::kDone);
   // 20 us sleep + 5 us latency + 4 bytes at 80 ps.
-  EXPECT_EQ(log, (std::vector<std::string>{"rank 0: point_to_point (group 1, generation 0, sequence 0) with rank 1: the "
-                                           "deadline has passed",
-                                           "late at 25000320"}));
+  EXPECT_EQ(log,
+            (std::vector<std::string>{"rank 0: point_to_point (group 1, generation 0, sequence 0) with rank 1: the "
+                                      "deadline has passed",
+                                      "late at 25000320"}));
 }
 
 Task<> meets_its_deadlines(RankContext& context) {
@@ -187,9 +210,10 @@ TEST(Deadline, ThatIsMetLeavesNoTraceInTheClockOrTheEvents) {
 Task<> computes_twice(RankContext& context, std::vector<std::int64_t>& log) {
   auto work = [&] { log.push_back(context.clock().now().ps()); };
   const ComputeCost cost(Flops(1000), Bytes());  // 1 ns at 1 TFLOP/s
-  Activity<void> other = context.spawn("other", [](RankContext& inner, ComputeCost inner_cost, WorkRef inner_work) -> Task<> {
-    co_await inner.device().run(inner_cost, inner_work);
-  }(context, cost, WorkRef(work)));
+  Activity<void> other =
+      context.spawn("other", [](RankContext& inner, ComputeCost inner_cost, WorkRef inner_work) -> Task<> {
+        co_await inner.device().run(inner_cost, inner_work);
+      }(context, cost, WorkRef(work)));
   co_await context.device().run(cost, work);
   log.push_back(context.clock().now().ps());
   co_await other.join();

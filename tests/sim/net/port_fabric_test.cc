@@ -65,7 +65,8 @@ TEST(PortFabric, IncastOfKSendersTakesAlphaPlusKTransfers) {
   std::vector<Transfer> transfers;
   for (int k = 1; k <= 8; ++k) transfers.push_back({0, k, 0, 500});
   const Bench bench(one_ps_per_byte(), 9, transfers);
-  for (std::uint64_t i = 0; i < 8; ++i) EXPECT_EQ(bench.delivered().at(i), 1000 + 500 * static_cast<std::int64_t>(i + 1));
+  for (std::uint64_t i = 0; i < 8; ++i)
+    EXPECT_EQ(bench.delivered().at(i), 1000 + 500 * static_cast<std::int64_t>(i + 1));
 }
 
 TEST(PortFabric, ASenderSerialisesItsMessages) {

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/runtime/task.h"
+
+namespace rehearse {
+
+// How the ranks of a job agree while they save or load: rank 0 hears of everybody and decides, and tells everybody. An
+// interface, because this folder knows nothing of collectives; core/parallel makes one on a process group. Every rank
+// calls the same sequence. Failures of communication are CommError and leave through the save or load.
+class CheckpointCoordinator {
+ public:
+  virtual ~CheckpointCoordinator() = default;
+  // Every rank's text, in order of rank, on rank 0; nothing on the others. Texts may differ in length and be empty.
+  virtual Task<std::vector<std::string>> gather(std::string mine) = 0;
+  // Rank 0's text, on every rank; what others pass is ignored.
+  virtual Task<std::string> broadcast(std::string from_rank_0) = 0;
+};
+
+}  // namespace rehearse

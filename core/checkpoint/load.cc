@@ -1,0 +1,191 @@
+#include "core/checkpoint/load.h"
+
+#include <algorithm>
+#include <set>
+
+#include "core/base/check.h"
+#include "core/base/error.h"
+#include "core/checkpoint/directory.h"
+#include "core/checkpoint/names.h"
+#include "core/checkpoint/verify.h"
+
+namespace rehearse {
+namespace {
+
+// Paths of the files in a checkpoint's directory.
+Task<std::set<std::string>> file_paths(Storage& storage, StoragePath directory) {
+  const std::vector<std::string> names = co_await storage.list(directory);
+  std::set<std::string> paths;
+  for (const std::string& name : names) {
+    if (name != kInputsDirectory) {
+      paths.insert(name);
+      continue;
+    }
+    const StoragePath inputs = directory.child(name);
+    const std::vector<std::string> copies = co_await storage.list(inputs);
+    for (const std::string& copy : copies) paths.insert(name + "/" + copy);
+  }
+  co_return paths;
+}
+
+void check_size(const FileRecord& record, const Payload& data, const std::string& source) {
+  if (data.size().count() == record.bytes) return;
+  throw InputError(source + ": has " + std::to_string(data.size().count()) + " bytes, but the checkpoint records " +
+                   std::to_string(record.bytes));
+}
+
+// The files that belong to no rank: scenario, inputs and model.
+Task<Bytes> verify_common_files(Storage& storage, StoragePath directory, const Manifest& manifest,
+                                const RunState& run_state) {
+  Bytes read;
+  std::vector<FileRecord> records = {run_state.scenario};
+  for (const InputRecord& input : run_state.inputs) {
+    if (!input.copy) continue;
+    FileRecord record;
+    record.file = *input.copy;
+    record.sha256 = input.sha256;
+    record.bytes = input.bytes;
+    records.push_back(record);
+  }
+  for (const FileRecord& record : records) {
+    const StoragePath path = directory.child(record.file);
+    const Payload data = co_await storage.read(path);
+    check_file(record, data.bytes(), path.text());
+    read += data.size();
+  }
+  const StoragePath path = directory.child(manifest.model.file);
+  const Payload model = co_await storage.read(path);
+  check_size(manifest.model, model, path.text());
+  if (model.has_data()) check_model_file(manifest, model.bytes(), std::nullopt, path.text());
+  read += model.size();
+  co_return read;
+}
+
+void check_expected(const Manifest& manifest, const LoadRequest& request, const std::string& source) {
+  if (!request.reshard) {
+    check_matches(manifest, request.expected, source);
+  } else {
+    check_matches_for_resharding(manifest, request.expected, source);
+  }
+  // Equal parameters, so a range outside them is a mistake of ours.
+  for (const FlatRange& range : request.wanted) {
+    CHECK(range.offset >= 0 && range.numel >= 0 && range.offset + range.numel <= manifest.numel());
+  }
+}
+
+// What a load that failed threw, where another checkpoint may do.
+Task<std::string> try_load(RankContext& context, StoragePath directory, LoadRequest request,
+                           std::optional<LoadedCheckpoint>& loaded) {
+  std::string problem;
+  try {
+    loaded = co_await load_checkpoint(context, directory, request);
+  } catch (const InputError& error) {
+    problem = error.what();
+  } catch (const StorageError& error) {
+    problem = error.what();
+  }
+  co_return problem;
+}
+
+// Steps in `parent` up to `newest_step`, oldest first; none where it cannot be read.
+Task<std::vector<std::int64_t>> candidates(Storage& storage, StoragePath parent, std::int64_t newest_step) {
+  std::vector<std::int64_t> steps;
+  try {
+    steps = co_await list_checkpoints(storage, parent);
+  } catch (const StorageError&) {
+    // No list, no candidates.
+  }
+  std::erase_if(steps, [newest_step](std::int64_t step) { return step > newest_step; });
+  co_return steps;
+}
+
+std::string merged(const std::vector<std::string>& problems) {
+  std::string all;
+  for (std::size_t rank = 0; rank < problems.size(); ++rank) {
+    if (problems[rank].empty()) continue;
+    all += (all.empty() ? "rank " : "; rank ") + std::to_string(rank) + ": " + problems[rank];
+  }
+  return all;
+}
+
+// Every rank loads; where one fails, all forget what they loaded and get the same reason.
+Task<std::string> load_together(RankContext& context, CheckpointCoordinator& coordinator, StoragePath directory,
+                                const LoadRequest& request, std::optional<LoadedCheckpoint>& loaded) {
+  std::string problem = co_await try_load(context, directory, request, loaded);
+  const std::vector<std::string> problems = co_await coordinator.gather(std::move(problem));
+  std::string verdict = merged(problems);
+  verdict = co_await coordinator.broadcast(verdict);
+  if (!verdict.empty()) loaded.reset();
+  co_return verdict;
+}
+
+}  // namespace
+
+Task<LoadedCheckpoint> load_checkpoint(RankContext& context, StoragePath directory, LoadRequest request) {
+  Storage& storage = context.storage();
+  LoadedCheckpoint loaded;
+  const StoragePath manifest_path = directory.child(kManifestFile);
+  const Payload manifest_data = co_await storage.read(manifest_path);
+  loaded.manifest = parse_manifest(manifest_data.text(), manifest_path.text());
+  const Manifest& manifest = loaded.manifest;
+  check_expected(manifest, request, directory.text());
+
+  const StoragePath state_path = directory.child(kRunStateFile);
+  const Payload state_data = co_await storage.read(state_path);
+  loaded.run_state = parse_run_state_of(manifest_data.text(), state_data.text(), state_path.text());
+  const std::set<std::string> paths = co_await file_paths(storage, directory);
+  check_file_names(manifest, loaded.run_state, paths, directory.text());
+  loaded.read = manifest_data.size() + state_data.size();
+
+  const bool has_elements = context.storing() == Storing::kElements;
+  if (has_elements) {
+    loaded.state = State(static_cast<std::size_t>(total_numel(request.wanted) * size_of(manifest.dtype)));
+  }
+  for (const ShardRecord& shard : manifest.shards) {
+    const bool wanted = overlaps(manifest, shard, request.wanted);
+    if (!wanted && shard.rank % context.world_size() != context.rank()) continue;
+    const StoragePath path = directory.child(shard.file.file);
+    const Payload data = co_await storage.read(path);
+    check_size(shard.file, data, path.text());
+    loaded.read += data.size();
+    if (!has_elements) continue;
+    const StateView state = parse_shard_file(shard, manifest.dtype, data.bytes(), path.text());
+    copy_overlap(manifest, shard, state, request.wanted, loaded.state);
+  }
+  if (context.rank() == 0) {
+    const Bytes read = co_await verify_common_files(storage, directory, manifest, loaded.run_state);
+    loaded.read += read;
+  }
+  co_return loaded;
+}
+
+Task<LoadedCheckpoint> load_agreed(RankContext& context, CheckpointCoordinator& coordinator, StoragePath directory,
+                                   LoadRequest request) {
+  std::optional<LoadedCheckpoint> loaded;
+  const std::string verdict = co_await load_together(context, coordinator, directory, request, loaded);
+  if (!verdict.empty()) throw InputError(verdict);
+  co_return std::move(*loaded);
+}
+
+Task<LoadOutcome> load_newest(RankContext& context, CheckpointCoordinator& coordinator, StoragePath parent,
+                              LoadRequest request, std::int64_t newest_step) {
+  const bool leads = context.rank() == 0;
+  LoadOutcome outcome;
+  std::vector<std::int64_t> steps;
+  if (leads) steps = co_await candidates(context.storage(), parent, newest_step);
+  while (true) {
+    std::string choice;  // a directory's name; empty: none is left
+    if (!steps.empty()) choice = step_directory_name(steps.back());
+    choice = co_await coordinator.broadcast(choice);
+    if (choice.empty()) co_return outcome;
+    const StoragePath directory = parent.child(choice);
+    RejectedCheckpoint rejected;
+    rejected.step = step_of_directory(choice).value();
+    rejected.reason = co_await load_together(context, coordinator, directory, request, outcome.checkpoint);
+    if (rejected.reason.empty()) co_return outcome;
+    outcome.rejected.push_back(std::move(rejected));
+    if (leads) steps.pop_back();
+  }
+}
+
+}  // namespace rehearse

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/checkpoint/coordinator.h"
+#include "core/checkpoint/manifest.h"
+#include "core/checkpoint/run_state.h"
+#include "core/checkpoint/shard_file.h"
+#include "core/runtime/rank_context.h"
+#include "core/runtime/storage.h"
+
+namespace rehearse {
+
+// What a rank wants of a checkpoint.
+struct LoadRequest {
+  LoadRequest(ExpectedManifest load_expected, std::vector<FlatRange> load_wanted)
+      : expected(std::move(load_expected)), wanted(std::move(load_wanted)) {}
+  ExpectedManifest expected;
+  std::vector<FlatRange> wanted;  // the elements this rank will own: its shard, or all where it owns all
+  // Accepts a checkpoint of another world size, layout, sharding and arithmetic hash; parameters and dtype must still
+  // be the same.
+  bool reshard = false;
+};
+
+struct LoadedCheckpoint {
+  LoadedCheckpoint() = default;
+  Manifest manifest;
+  RunState run_state;
+  State state;  // the wanted ranges one after the other; empty in cost-only mode
+  Bytes read;
+};
+
+// Reads a published checkpoint. Nothing is used before it is verified: the manifest, the run state and the list of
+// files by every rank; each shard by the ranks that want of it and by rank (shard mod world size); the rest by rank 0.
+// So, when all ranks succeed, every byte of the directory was verified. Throws InputError for damage and for a
+// checkpoint that is not this job's, StorageError where reading fails.
+Task<LoadedCheckpoint> load_checkpoint(RankContext& context, StoragePath directory, LoadRequest request);
+
+// The same on every rank of a job, or on none: where one rank fails, all throw InputError that says which ranks and
+// why.
+Task<LoadedCheckpoint> load_agreed(RankContext& context, CheckpointCoordinator& coordinator, StoragePath directory,
+                                   LoadRequest request);
+
+struct RejectedCheckpoint {
+  std::int64_t step = 0;
+  std::string reason;
+};
+
+struct LoadOutcome {
+  LoadOutcome() = default;
+  std::optional<LoadedCheckpoint> checkpoint;  // nothing where no checkpoint in `parent` loads
+  std::vector<RejectedCheckpoint> rejected;    // newer ones that some rank refused, newest first; on every rank
+};
+
+// Loads the newest checkpoint that every rank can load: rank 0 chooses and tells, all load, and one that any rank
+// refuses nobody keeps. Only steps up to `newest_step` count.
+Task<LoadOutcome> load_newest(RankContext& context, CheckpointCoordinator& coordinator, StoragePath parent,
+                              LoadRequest request, std::int64_t newest_step);
+
+}  // namespace rehearse

@@ -1,0 +1,279 @@
+#include "core/checkpoint/save.h"
+
+#include <map>
+#include <optional>
+
+#include "core/base/digest.h"
+#include "core/base/error.h"
+#include "core/checkpoint/directory.h"
+#include "core/checkpoint/names.h"
+#include "core/checkpoint/verify.h"
+
+namespace rehearse {
+namespace {
+
+// First byte of what a rank reports to rank 0: the rest is its shard's record, or what went wrong.
+constexpr char kWritten = '+';
+constexpr char kFailed = '-';
+
+FileRecord record_of(const std::string& name, const Payload& data) {
+  FileRecord record;
+  record.file = name;
+  record.bytes = data.size().count();
+  // Cost-only mode has no bytes to digest.
+  record.sha256 = data.has_data() ? sha256_hex(data.bytes()) : std::string(64, '0');
+  return record;
+}
+
+// Everything of a checkpoint but the shards, ready to be written.
+struct Files {
+  std::map<std::string, Payload> rest;  // path in the directory -> contents
+  std::string manifest;
+};
+
+Files files_of(const CheckpointDraft& draft, std::vector<ShardRecord> shards) {
+  Files files;
+  Manifest manifest = draft.manifest;
+  manifest.shards = std::move(shards);
+  manifest.model = record_of(kModelFile, draft.model);
+  files.manifest = write_manifest(manifest);
+
+  RunState state;
+  state.manifest_sha256 = sha256_hex(files.manifest);
+  state.simulated_time = draft.simulated_time;
+  state.generation = draft.generation;
+  state.scenario_sha256 = draft.scenario_sha256;
+  files.rest[kModelFile] = draft.model;
+  files.rest[kScenarioFile] = host_payload(draft.scenario_text);
+  state.scenario = record_of(kScenarioFile, files.rest[kScenarioFile]);
+  for (const CheckpointInput& input : draft.inputs) {
+    InputRecord record;
+    record.path = input.path;
+    record.sha256 = input.sha256;
+    record.bytes = static_cast<std::int64_t>(input.contents->size());
+    if (record.bytes <= kInputCopyLimit) {
+      record.copy = input_copy_name(static_cast<std::int64_t>(state.inputs.size()), input.path);
+      files.rest[*record.copy] = host_payload(*input.contents);
+    }
+    state.inputs.push_back(record);
+  }
+  files.rest[kRunStateFile] = host_payload(write_run_state(state));
+  return files;
+}
+
+// Rank 0 makes the directory that the ranks then fill. Gives what went wrong.
+Task<std::string> start_building(Storage& storage, StoragePath building) {
+  std::string problem;
+  try {
+    co_await remove_directory(storage, building);  // of an attempt that was cut short
+    co_await storage.make_directory(building);
+  } catch (const StorageError& error) {
+    problem = error.what();
+  }
+  co_return problem;
+}
+
+// A rank writes its shard and says how that went.
+Task<std::string> write_shard(Storage& storage, StoragePath building, const ShardSnapshot& shard) {
+  if (!shard.problem.empty()) co_return kFailed + shard.problem;
+  std::string report = kWritten + write_shard_record(shard.record);
+  const StoragePath file = building.child(shard.record.file.file);
+  try {
+    co_await write_durable(storage, file, shard.file);
+  } catch (const StorageError& error) {
+    report = kFailed + std::string(error.what());
+  }
+  co_return report;
+}
+
+// The shards that the ranks report, or every problem they met.
+std::string collect(const std::vector<std::string>& reports, std::vector<ShardRecord>& shards) {
+  std::string problems;
+  for (std::size_t rank = 0; rank < reports.size(); ++rank) {
+    const std::string& report = reports[rank];
+    CHECK(!report.empty());
+    if (report[0] == kWritten) {
+      shards.push_back(parse_shard_record(std::string_view(report).substr(1), "rank " + std::to_string(rank)));
+    } else {
+      problems += (problems.empty() ? "rank " : "; rank ") + std::to_string(rank) + ": " + report.substr(1);
+    }
+  }
+  return problems;
+}
+
+Task<> write_files(Storage& storage, StoragePath building, const Files& files) {
+  bool has_inputs = false;
+  const StoragePath inputs = building.child(kInputsDirectory);
+  for (const auto& [name, data] : files.rest) {
+    if (!has_inputs && name.starts_with(std::string(kInputsDirectory) + "/")) {
+      co_await storage.make_directory(inputs);
+      has_inputs = true;
+    }
+    const StoragePath file = building.child(name);
+    co_await write_durable(storage, file, data);
+  }
+  if (has_inputs) co_await storage.fsync_directory(inputs);
+  // Every name in the directory is durable before the manifest's, whatever order the disk writes them in.
+  co_await storage.fsync_directory(building);
+  const StoragePath manifest = building.child(kManifestFile);
+  Payload text = host_payload(files.manifest);
+  co_await write_durable(storage, manifest, std::move(text));
+  co_await storage.fsync_directory(building);
+}
+
+enum class Standing : std::uint8_t { kNone, kSame, kOther };
+
+// Whether a checkpoint of the step is there already, whole and with this manifest.
+Task<Standing> standing_of(Storage& storage, StoragePath published, const std::string& manifest) {
+  std::map<std::string, Payload> files;
+  bool exists = true;
+  try {
+    files = co_await read_directory(storage, published);
+  } catch (const StorageError& error) {
+    exists = error.kind() != StorageError::Kind::kNotFound;
+  }
+  if (!exists) co_return Standing::kNone;
+  CheckpointFiles views;
+  for (const auto& [name, data] : files) {
+    if (!data.has_data()) co_return Standing::kOther;
+    views.emplace(name, data.bytes());
+  }
+  const auto found = files.find(kManifestFile);
+  if (found == files.end() || found->second.text() != manifest) co_return Standing::kOther;
+  Standing standing = Standing::kSame;
+  try {
+    verify_checkpoint(views, published.text());
+  } catch (const InputError&) {
+    standing = Standing::kOther;
+  }
+  co_return standing;
+}
+
+// Gives the finished directory its name.
+Task<> place(Storage& storage, StoragePath parent, StoragePath building, std::int64_t step,
+             const std::string& manifest) {
+  const StoragePath published = parent.child(step_directory_name(step));
+  const StoragePath replaced = parent.child(replaced_directory_name(step));
+  const Standing standing = co_await standing_of(storage, published, manifest);
+  if (standing == Standing::kSame) {
+    co_await storage.fsync_directory(parent);
+    co_await remove_directory_quietly(storage, building);
+    co_return;
+  }
+  if (standing == Standing::kOther) {
+    co_await remove_directory(storage, replaced);
+    co_await storage.rename(published, replaced);
+  }
+  co_await storage.rename(building, published);
+  co_await storage.fsync_directory(parent);
+  if (standing == Standing::kOther) co_await remove_directory_quietly(storage, replaced);
+}
+
+// Puts back a checkpoint that `place` moved away before it failed.
+Task<> restore_replaced(Storage& storage, StoragePath parent, std::int64_t step) {
+  const StoragePath published = parent.child(step_directory_name(step));
+  const StoragePath replaced = parent.child(replaced_directory_name(step));
+  try {
+    co_await storage.rename(replaced, published);
+  } catch (const StorageError&) {
+    // It was never moved, or its successor is in place.
+  }
+}
+
+// Rank 0's part; gives what went wrong.
+Task<std::string> publish(Storage& storage, const SaveRequest& request, StoragePath building,
+                          const std::vector<std::string>& reports) {
+  std::vector<ShardRecord> shards;
+  std::string problem = collect(reports, shards);
+  if (problem.empty()) {
+    const Files files = files_of(*request.draft, std::move(shards));
+    try {
+      co_await write_files(storage, building, files);
+      co_await place(storage, request.parent, building, request.step, files.manifest);
+    } catch (const StorageError& error) {
+      problem = error.what();
+    }
+  }
+  if (!problem.empty()) {
+    co_await restore_replaced(storage, request.parent, request.step);
+    co_await remove_directory_quietly(storage, building);
+  }
+  co_return problem;
+}
+
+Task<> rotate(Storage& storage, const SaveRequest& request, SaveResult& result) {
+  try {
+    const std::vector<std::int64_t> steps = co_await list_checkpoints(storage, request.parent);
+    result.deleted = rotated_out(steps, request.keep, request.keep_also);
+    co_await delete_checkpoints(storage, request.parent, result.deleted);
+  } catch (const StorageError& error) {
+    result.rotation_problem = error.what();
+  }
+}
+
+std::string not_finite_in(const char* what, const OwnedState& owned, const BufferView& view, DType dtype) {
+  const auto index = first_not_finite(dtype, std::span(view.data, static_cast<std::size_t>(view.bytes().count())));
+  if (!index) return "";
+  return std::string(what) + " has a NaN or an infinity at unit " + std::to_string(owned.range.unit) + ", element " +
+         std::to_string(owned.range.param_shard_offset + *index) + "; such a checkpoint is never published";
+}
+
+}  // namespace
+
+Task<ShardSnapshot> snapshot_shard(RankContext& context, Coordinates coordinates, DType dtype,
+                                   std::vector<OwnedState> state) {
+  ShardSnapshot snapshot;
+  snapshot.record.rank = context.rank();
+  snapshot.record.coordinates = coordinates;
+  for (const OwnedState& owned : state) {
+    for (const BufferView* view : {&owned.master, &owned.m, &owned.v}) {
+      CHECK_EQ(view->count, owned.range.param_shard_numel);
+      CHECK(view->dtype == dtype);
+    }
+    snapshot.record.ranges.push_back(owned.range);
+  }
+  const Bytes size(3 * total_numel(snapshot.record.ranges) * size_of(dtype));
+  const auto copy = [&] {
+    State host;
+    const auto append = [](std::vector<std::byte>& to, const BufferView& view) {
+      to.insert(to.end(), view.data, view.data + view.bytes().count());
+    };
+    for (const OwnedState& owned : state) {
+      append(host.master, owned.master);
+      append(host.m, owned.m);
+      append(host.v, owned.v);
+      if (snapshot.problem.empty()) snapshot.problem = not_finite_in("master", owned, owned.master, dtype);
+      if (snapshot.problem.empty()) snapshot.problem = not_finite_in("m", owned, owned.m, dtype);
+      if (snapshot.problem.empty()) snapshot.problem = not_finite_in("v", owned, owned.v, dtype);
+    }
+    snapshot.file = host_payload(write_shard_file(dtype, StateView(host.master, host.m, host.v)));
+  };
+  snapshot.file = Payload::shape_only(size);
+  const ComputeCost cost(Flops(0), size);
+  co_await context.device().run(cost, copy, Stream::kCopy);
+  snapshot.record.file = record_of(shard_file_name(context.rank()), snapshot.file);
+  co_return snapshot;
+}
+
+Task<SaveResult> save_checkpoint(RankContext& context, CheckpointCoordinator& coordinator, SaveRequest request) {
+  Storage& storage = context.storage();
+  const bool leads = context.rank() == 0;
+  const StoragePath building = request.parent.child(building_directory_name(request.step, context.generation()));
+  SaveResult result;
+  if (leads) {
+    CHECK(request.draft != nullptr);
+    CHECK_EQ(request.draft->manifest.step, request.step);
+    result.problem = co_await start_building(storage, building);
+  }
+  result.problem = co_await coordinator.broadcast(result.problem);
+  if (!result.saved()) co_return result;
+
+  std::string report = co_await write_shard(storage, building, request.shard);
+  const std::vector<std::string> reports = co_await coordinator.gather(std::move(report));
+  if (leads) result.problem = co_await publish(storage, request, building, reports);
+  result.problem = co_await coordinator.broadcast(result.problem);
+  if (leads && result.saved() && request.keep > 0) co_await rotate(storage, request, result);
+  co_return result;
+}
+
+}  // namespace rehearse

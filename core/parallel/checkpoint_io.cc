@@ -1,0 +1,173 @@
+#include "core/parallel/checkpoint_io.h"
+
+#include <algorithm>
+#include <memory>
+#include <span>
+
+#include "core/base/check.h"
+#include "core/checkpoint/directory.h"
+#include "core/checkpoint/load.h"
+#include "core/checkpoint/names.h"
+#include "core/checkpoint/shard_file.h"
+#include "core/comm/collectives.h"
+#include "core/parallel/group_coordinator.h"
+
+namespace rehearse {
+namespace {
+
+template <class T>
+ParallelLayout layout_of(const DataParallel<T>& parallel) {
+  ParallelLayout layout;
+  layout.data = parallel.size();
+  return layout;
+}
+
+std::vector<ParameterRecord> parameter_records(const ParameterLayout& layout) {
+  std::vector<ParameterRecord> records;
+  for (const ParameterInfo& info : layout.tensors()) {
+    ParameterRecord record;
+    record.name = info.name;
+    record.shape = info.shape;
+    records.push_back(record);
+  }
+  return records;
+}
+
+std::vector<UnitRecord> unit_records(const ParameterLayout& layout, const UnitPlan& plan) {
+  std::vector<UnitRecord> records;
+  for (const Unit& unit : plan.units()) {
+    UnitRecord record;
+    record.first_parameter = layout.tensors()[static_cast<std::size_t>(unit.first_tensor)].name;
+    record.parameters = unit.tensors;
+    record.numel = unit.numel;
+    record.padded_numel = unit.padded_numel;
+    records.push_back(record);
+  }
+  return records;
+}
+
+template <class T>
+Payload model_file(const DataParallel<T>& parallel) {
+  const ParameterLayout& layout = parallel.layout();
+  std::vector<TensorView> tensors;
+  for (std::size_t t = 0; t < layout.tensors().size(); ++t) {
+    const ParameterInfo& info = layout.tensors()[t];
+    TensorView view;
+    view.name = info.name;
+    view.dtype = dtype_of<T>;
+    view.shape = info.shape;
+    view.data =
+        std::as_bytes(std::span<const T>(parallel.parameters().tensors[t], static_cast<std::size_t>(info.numel)));
+    tensors.push_back(view);
+  }
+  return host_payload(write_model_file(tensors));
+}
+
+template <class T>
+std::vector<OwnedState> owned_state(DataParallel<T>& parallel) {
+  std::vector<OwnedState> state;
+  for (int unit = 0; unit < static_cast<int>(parallel.plan().units().size()); ++unit) {
+    const typename DataParallel<T>::Shard shard = parallel.shard_to_save(unit);
+    if (shard.master.count == 0) continue;
+    state.emplace_back(ShardRange(unit, shard.offset, shard.master.count), shard.master, shard.m, shard.v);
+  }
+  return state;
+}
+
+template <class T>
+std::shared_ptr<const CheckpointDraft> make_draft(RankContext& context, const DataParallel<T>& parallel,
+                                                  const CheckpointPlan& plan, const TrainCounters& counters) {
+  auto draft = std::make_shared<CheckpointDraft>();
+  Manifest& manifest = draft->manifest;
+  manifest.world_size = context.world_size();
+  manifest.layout = layout_of(parallel);
+  manifest.zero_stage = parallel.zero_stage();
+  manifest.dtype = dtype_of<T>;
+  manifest.step = counters.step;
+  manifest.batch_index = counters.batch_index;
+  manifest.applied_steps = counters.applied_steps;
+  manifest.schedule = plan.schedule;
+  manifest.arithmetic_sha256 = plan.arithmetic_sha256;
+  manifest.parameters = parameter_records(parallel.layout());
+  manifest.units = unit_records(parallel.layout(), parallel.plan());
+  if (context.storing() == Storing::kElements) draft->model = model_file(parallel);
+  draft->simulated_time = context.clock().now();
+  draft->generation = context.generation();
+  draft->scenario_sha256 = plan.scenario_sha256;
+  draft->scenario_text = plan.scenario_text;
+  draft->inputs = plan.inputs;
+  return draft;
+}
+
+}  // namespace
+
+template <class T>
+Task<> open_checkpoints(RankContext& context, DataParallel<T>& parallel, const CheckpointPlan& plan) {
+  if (context.rank() == 0) co_await prepare_checkpoints(context.storage(), plan.parent);
+  co_await barrier(parallel.group());
+}
+
+template <class T>
+Task<std::string> save_training_state(RankContext& context, DataParallel<T>& parallel, const CheckpointPlan& plan,
+                                      TrainCounters counters) {
+  Coordinates coordinates;
+  coordinates.data = parallel.rank();
+  std::vector<OwnedState> state = owned_state(parallel);
+  ShardSnapshot snapshot = co_await snapshot_shard(context, coordinates, dtype_of<T>, std::move(state));
+  SaveRequest request(plan.parent, counters.step, std::move(snapshot));
+  request.keep = plan.keep;
+  if (context.rank() == 0) request.draft = make_draft(context, parallel, plan, counters);
+  GroupCoordinator coordinator(parallel.group());
+  const SaveResult result = co_await save_checkpoint(context, coordinator, std::move(request));
+  co_return result.problem;
+}
+
+template <class T>
+Task<TrainCounters> load_training_state(RankContext& context, DataParallel<T>& parallel, const CheckpointPlan& plan,
+                                        std::int64_t step) {
+  ExpectedManifest expected;
+  expected.world_size = context.world_size();
+  expected.layout = layout_of(parallel);
+  expected.zero_stage = parallel.zero_stage();
+  expected.dtype = dtype_of<T>;
+  expected.arithmetic_sha256 = plan.arithmetic_sha256;
+  expected.parameters = parameter_records(parallel.layout());
+  std::vector<FlatRange> wanted;
+  const int units = static_cast<int>(parallel.plan().units().size());
+  for (int unit = 0; unit < units; ++unit) {
+    const typename DataParallel<T>::Shard held = parallel.held(unit);
+    const std::int64_t flat = parallel.plan().units()[static_cast<std::size_t>(unit)].flat_offset;
+    if (held.master.count > 0) wanted.emplace_back(flat + held.offset, held.master.count);
+  }
+  LoadRequest request(std::move(expected), std::move(wanted));
+  const StoragePath directory = plan.parent.child(step_directory_name(step));
+  const LoadedCheckpoint loaded = co_await load_checkpoint(context, directory, std::move(request));
+  if (context.storing() == Storing::kElements) {
+    std::size_t offset = 0;
+    for (int unit = 0; unit < units; ++unit) {
+      const typename DataParallel<T>::Shard held = parallel.held(unit);
+      const auto bytes = static_cast<std::size_t>(held.master.bytes().count());
+      std::copy_n(loaded.state.master.data() + offset, bytes, held.master.data);
+      std::copy_n(loaded.state.m.data() + offset, bytes, held.m.data);
+      std::copy_n(loaded.state.v.data() + offset, bytes, held.v.data);
+      offset += bytes;
+    }
+  }
+  co_await parallel.restore();
+  TrainCounters counters;
+  counters.step = loaded.manifest.step;
+  counters.batch_index = loaded.manifest.batch_index;
+  counters.applied_steps = loaded.manifest.applied_steps;
+  co_return counters;
+}
+
+#define REHEARSE_INSTANTIATE(T)                                                                         \
+  template Task<> open_checkpoints(RankContext&, DataParallel<T>&, const CheckpointPlan&);              \
+  template Task<std::string> save_training_state(RankContext&, DataParallel<T>&, const CheckpointPlan&, \
+                                                 TrainCounters);                                        \
+  template Task<TrainCounters> load_training_state(RankContext&, DataParallel<T>&, const CheckpointPlan&, std::int64_t);
+REHEARSE_INSTANTIATE(float)
+REHEARSE_INSTANTIATE(double)
+#undef REHEARSE_INSTANTIATE
+
+}  // namespace rehearse

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/checkpoint/save.h"
+#include "core/parallel/data_parallel.h"
+#include "core/runtime/rank_context.h"
+
+namespace rehearse {
+
+// The counters of design section 7, all kept in a checkpoint.
+struct TrainCounters {
+  std::int64_t step = 0;
+  std::int64_t batch_index = 0;
+  std::int64_t applied_steps = 0;
+};
+
+// Where a job keeps its checkpoints and what they say besides its state; the same for all ranks.
+struct CheckpointPlan {
+  StoragePath parent{"shared", "checkpoints"};
+  std::int64_t keep = 0;  // newest that rotation keeps; 0: all
+  ScheduleRecord schedule;
+  std::string arithmetic_sha256;
+  std::string scenario_sha256;
+  std::string scenario_text;
+  std::vector<CheckpointInput> inputs;
+};
+
+// Makes the parent directory and clears what interrupted saves left; every rank calls it before its first save or load.
+template <class T>
+Task<> open_checkpoints(RankContext& context, DataParallel<T>& parallel, const CheckpointPlan& plan);
+
+// Saves the state after `counters.step`; every rank calls it. The result is the same on all: empty, or why there is no
+// new checkpoint (training may go on).
+template <class T>
+Task<std::string> save_training_state(RankContext& context, DataParallel<T>& parallel, const CheckpointPlan& plan,
+                                      TrainCounters counters);
+
+// Restores the checkpoint of `step`, on every rank or on none. Throws InputError where it is missing, damaged or not
+// this job's.
+template <class T>
+Task<TrainCounters> load_training_state(RankContext& context, DataParallel<T>& parallel, const CheckpointPlan& plan,
+                                        std::int64_t step);
+
+}  // namespace rehearse

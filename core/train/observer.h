@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/base/buffer.h"
+#include "core/base/units.h"
+#include "core/model/layout.h"
+#include "core/optim/config.h"
+
+namespace rehearse {
+
+// A rank's tensors as an observer may read them: by tensor index, each of the layout's numel elements of `dtype`.
+struct TensorsView {
+  const ParameterLayout* layout = nullptr;
+  DType dtype = DType::kFloat32;
+  std::vector<const std::byte*> tensors;
+
+  std::span<const std::byte> bytes(int tensor) const {
+    const auto t = static_cast<std::size_t>(tensor);
+    return {tensors[t], static_cast<std::size_t>(layout->tensors()[t].numel * size_of(dtype))};
+  }
+};
+
+// One attempt at a step, as a rank saw it; the same on all ranks but for the times.
+struct StepReport {
+  std::int64_t step = 0;           // from 1
+  std::int64_t batch_index = 0;    // of the batch that was used
+  std::int64_t applied_steps = 0;  // after the step
+  double loss = 0;                 // mean over ranks, before the update
+  std::vector<double> rank_losses;
+  double grad_norm = 0;  // of the averaged gradient, before clipping
+  double lr = 0;
+  std::int64_t tokens = 0;  // over all ranks
+  std::int64_t nonfinite_elements = 0;
+  TimePoint began;
+  TimePoint ended;
+};
+
+// Watches training from outside: no message, no virtual time, and no way to change anything. All views are good during
+// the call alone. Calls come rank by rank, in the order of virtual time.
+class TrainObserver {
+ public:
+  virtual ~TrainObserver() = default;
+  // Parameters are the same everywhere and training starts after `step` (0, or a checkpoint's).
+  virtual void on_start(int rank, std::int64_t step, const TensorsView& parameters) {
+    (void)rank, (void)step, (void)parameters;
+  }
+  // The rank's own gradient of its batch, before it is reduced: `tokens` is (batch, context + 1).
+  virtual void on_gradients(int rank, std::int64_t step, std::span<const std::int32_t> tokens,
+                            const TensorsView& parameters, const TensorsView& gradients) {
+    (void)rank, (void)step, (void)tokens, (void)parameters, (void)gradients;
+  }
+  virtual void on_step(int rank, const StepReport& report, const TensorsView& parameters) {
+    (void)rank, (void)report, (void)parameters;
+  }
+  // The mean loss over ranks on the held-out batch, after `step`.
+  virtual void on_eval(int rank, std::int64_t step, double loss) { (void)rank, (void)step, (void)loss; }
+  // The save of `step` ended; `failure` is empty when the checkpoint is committed.
+  virtual void on_checkpoint(int rank, std::int64_t step, const std::string& failure) {
+    (void)rank, (void)step, (void)failure;
+  }
+  virtual void on_end(int rank, const TensorsView& parameters) { (void)rank, (void)parameters; }
+};
+
+}  // namespace rehearse

@@ -1,0 +1,254 @@
+#include "core/train/rank_main.h"
+
+#include <cmath>
+#include <memory>
+#include <utility>
+
+#include "core/data/token_source.h"
+#include "core/formats/safetensors.h"
+#include "core/model/init.h"
+#include "core/model/load.h"
+#include "core/optim/clip.h"
+#include "core/parallel/data_parallel.h"
+#include "core/train/microbatch.h"
+
+namespace rehearse {
+namespace {
+
+// One rank's part of a training job, with the state that lasts from step to step.
+template <class T>
+class Trainer {
+ public:
+  Trainer(RankContext& context, const TrainJob& job)
+      : context_(context),
+        job_(job),
+        config_(job.config),
+        model_(config_.model),
+        parallel_(context, model_.layout(), config_.zero_stage,
+                  config_.bucket_bytes / static_cast<std::int64_t>(sizeof(T)), config_.adam.decay),
+        source_(make_token_source(config_.data, config_.seed, context.world_size(), config_.batch,
+                                  config_.model.context, config_.model.vocab)),
+        microbatch_(context, model_, config_.batch / config_.accumulate),
+        parameters_(parallel_.const_parameters()),
+        tokens_(static_cast<std::size_t>(config_.batch * sequence_length())) {}
+
+  Task<RunResult> run() {
+    context_.tracer().phase(0, Phase::kStart);
+    if (config_.checkpoint.every_steps > 0 || job_.resume_from.has_value()) {
+      co_await open_checkpoints(context_, parallel_, job_.checkpoints);
+    }
+    if (job_.resume_from.has_value()) {
+      co_await resume();
+    } else {
+      co_await start_fresh();
+    }
+    job_.observer->on_start(context_.rank(), counters_.step, view(parallel_.parameters()));
+    if (config_.eval_every > 0 && counters_.step == 0) co_await evaluate();
+    while (counters_.step < config_.steps) {
+      co_await step();
+      if (config_.eval_every > 0 && counters_.step % config_.eval_every == 0) co_await evaluate();
+      const std::int64_t every = config_.checkpoint.every_steps;
+      if (every > 0 && counters_.step % every == 0) co_await save();
+    }
+    context_.tracer().phase(counters_.step, Phase::kEnd);
+    job_.observer->on_end(context_.rank(), view(parallel_.parameters()));
+    RunResult result;
+    result.step = counters_.step;
+    result.applied_steps = counters_.applied_steps;
+    co_return result;
+  }
+
+ private:
+  std::int64_t sequence_length() const { return config_.model.context + 1; }
+
+  TensorsView view(const ParameterTable<T>& table) const {
+    TensorsView tensors;
+    tensors.layout = &model_.layout();
+    tensors.dtype = dtype_of<T>;
+    for (T* tensor : table.tensors) tensors.tensors.push_back(reinterpret_cast<const std::byte*>(tensor));
+    return tensors;
+  }
+
+  Task<> start_fresh() {
+    auto work = [this] { initialise_parameters(); };
+    if (context_.rank() == 0) co_await context_.device().run(ComputeCost(), work);
+    co_await parallel_.broadcast_parameters();
+  }
+
+  void initialise_parameters() {
+    if (!config_.init_file.has_value()) {
+      initialise(model_.layout(), RandomStream(config_.seed), parallel_.parameters());
+      return;
+    }
+    const std::string& contents = *config_.init_file->contents;
+    const SafetensorsFile file = SafetensorsFile::parse(std::as_bytes(std::span(contents)), config_.init_file->path);
+    load_parameters(file, model_.layout(), parallel_.parameters(), config_.init_file->path);
+  }
+
+  Task<> resume() {
+    context_.tracer().phase(*job_.resume_from, Phase::kLoad);
+    counters_ = co_await load_training_state(context_, parallel_, job_.checkpoints, *job_.resume_from);
+  }
+
+  Task<> save() {
+    context_.tracer().phase(counters_.step, Phase::kCheckpoint);
+    const std::string failure = co_await save_training_state(context_, parallel_, job_.checkpoints, counters_);
+    job_.observer->on_checkpoint(context_.rank(), counters_.step, failure);
+  }
+
+  void fetch_tokens() {
+    const auto length = static_cast<std::size_t>(sequence_length());
+    for (std::int64_t i = 0; i < config_.batch; ++i) {
+      source_->sequence(counters_.batch_index, parallel_.rank(), i,
+                        std::span(tokens_).subspan(static_cast<std::size_t>(i) * length, length));
+    }
+  }
+
+  std::span<const std::int32_t> microbatch_tokens(std::int64_t index) const {
+    const std::size_t size = tokens_.size() / static_cast<std::size_t>(config_.accumulate);
+    return std::span(tokens_).subspan(static_cast<std::size_t>(index) * size, size);
+  }
+
+  // One step: the batch in equal microbatches, the gradient averaged over ranks, one update.
+  Task<> step() {
+    Tracer& tracer = context_.tracer();
+    StepReport report;
+    report.began = context_.clock().now();
+    report.step = counters_.step + 1;
+    report.batch_index = counters_.batch_index;
+
+    tracer.phase(report.step, Phase::kData);
+    fetch_tokens();
+    parallel_.zero_gradients();
+    const double loss = co_await forward_backward(report.step);
+    job_.observer->on_gradients(context_.rank(), report.step, tokens_, view(parallel_.parameters()),
+                                view(parallel_.gradients()));
+
+    tracer.phase(report.step, Phase::kReduce);
+    co_await parallel_.reduce_gradients();
+    const auto tokens = static_cast<double>(config_.batch * config_.model.context);
+    const StepSums own = co_await parallel_.measure(loss, tokens);
+    const std::vector<StepSums> sums = co_await parallel_.exchange_sums(own);
+    const double divisor = collect(sums, report);
+
+    tracer.phase(report.step, Phase::kOptimizer);
+    AdamStep adam;
+    adam.config = config_.adam;
+    adam.applied_step = counters_.applied_steps + 1;
+    adam.lr = learning_rate(config_.adam.lr, config_.schedule, config_.steps, config_.lr_spike, adam.applied_step);
+    double factor = 1.0;
+    if (config_.clip_norm.has_value()) factor = clip_factor(report.grad_norm, *config_.clip_norm);
+    co_await parallel_.update(adam, divisor, factor);
+
+    tracer.phase(report.step, Phase::kGather);
+    co_await parallel_.gather_parameters();
+
+    ++counters_.step;
+    ++counters_.batch_index;
+    ++counters_.applied_steps;
+    report.lr = adam.lr;
+    report.applied_steps = counters_.applied_steps;
+    report.ended = context_.clock().now();
+    job_.observer->on_step(context_.rank(), report, view(parallel_.parameters()));
+  }
+
+  // The mean loss of this rank's batch; gradients of it are in parallel_.
+  Task<double> forward_backward(std::int64_t step) {
+    double loss = 0;
+    const double scale = 1.0 / static_cast<double>(config_.accumulate);
+    for (std::int64_t i = 0; i < config_.accumulate; ++i) {
+      const std::span<const std::int32_t> tokens = microbatch_tokens(i);
+      context_.tracer().phase(step, Phase::kForward);
+      const double one = co_await microbatch_.forward(parameters_, tokens);
+      loss += one;
+      context_.tracer().phase(step, Phase::kBackward);
+      co_await microbatch_.backward(parameters_, tokens, parallel_.gradients(), scale);
+    }
+    co_return loss* scale;
+  }
+
+  // Adds up what the ranks said, in rank order (design section 7); returns the divisor of the average.
+  static double collect(const std::vector<StepSums>& sums, StepReport& report) {
+    const auto divisor = static_cast<double>(sums.size());
+    double loss = 0;
+    double squares = 0;
+    double nonfinite = 0;
+    double tokens = 0;
+    for (const StepSums& one : sums) {
+      report.rank_losses.push_back(one.loss);
+      loss += one.loss;
+      squares += one.sum_of_squares;
+      nonfinite += one.nonfinite_elements;
+      tokens += one.tokens;
+    }
+    report.loss = loss / divisor;
+    report.grad_norm = std::sqrt(squares) / divisor;
+    report.nonfinite_elements = static_cast<std::int64_t>(nonfinite);
+    report.tokens = static_cast<std::int64_t>(tokens);
+    return divisor;
+  }
+
+  // The loss on the held-out batch, in the same microbatches.
+  Task<> evaluate() {
+    const auto length = static_cast<std::size_t>(sequence_length());
+    for (std::int64_t i = 0; i < config_.batch; ++i) {
+      source_->eval_sequence(parallel_.rank(), i,
+                             std::span(tokens_).subspan(static_cast<std::size_t>(i) * length, length));
+    }
+    double loss = 0;
+    for (std::int64_t i = 0; i < config_.accumulate; ++i) {
+      const double one = co_await microbatch_.forward(parameters_, microbatch_tokens(i));
+      loss += one;
+    }
+    const StepSums own(loss / static_cast<double>(config_.accumulate), 0, 0, 0);
+    const std::vector<StepSums> sums = co_await parallel_.exchange_sums(own);
+    StepReport report;
+    collect(sums, report);
+    job_.observer->on_eval(context_.rank(), counters_.step, report.loss);
+  }
+
+  RankContext& context_;
+  const TrainJob& job_;
+  const TrainConfig& config_;
+  MiniGpt<T> model_;
+  DataParallel<T> parallel_;
+  std::unique_ptr<TokenSource> source_;
+  Microbatch<T> microbatch_;
+  ParameterTable<const T> parameters_;
+  std::vector<std::int32_t> tokens_;  // (batch, context + 1)
+  TrainCounters counters_;
+};
+
+template <class T>
+Task<RunResult> run_trainer(RankContext& context, const TrainJob& job) {
+  const auto trainer = std::make_unique<Trainer<T>>(context, job);
+  const RunResult result = co_await trainer->run();
+  co_return result;
+}
+
+}  // namespace
+
+CheckpointPlan make_checkpoint_plan(const TrainConfig& config) {
+  CheckpointPlan plan;
+  plan.keep = config.checkpoint.keep;
+  plan.schedule.lr = config.adam.lr;
+  plan.schedule.warmup_steps = config.schedule.warmup_steps;
+  plan.schedule.cosine = config.schedule.cosine;
+  plan.schedule.min_lr = config.schedule.min_lr;
+  plan.schedule.total_steps = config.steps;
+  if (config.lr_spike.has_value()) {
+    LrSpikeRecord spike;
+    spike.step = config.lr_spike->step;
+    spike.factor = config.lr_spike->factor;
+    plan.schedule.lr_spike = spike;
+  }
+  return plan;
+}
+
+Task<RunResult> rank_main(RankContext& context, const TrainJob& job) {
+  if (job.config.dtype == DType::kFloat64) return run_trainer<double>(context, job);
+  CHECK(job.config.dtype == DType::kFloat32);
+  return run_trainer<float>(context, job);
+}
+
+}  // namespace rehearse

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "core/base/digest.h"
+#include "sim/check/invariant.h"
+
+namespace rehearse {
+
+// Data-parallel replicas hold the same parameters, bit for bit, when training starts and after every step: the norm and
+// a digest of every tensor are equal on all ranks.
+//
+// Does not cover: an error that all ranks make alike, and state that is not replicated (moments, master weights).
+class ReplicaAgreement : public Invariant {
+ public:
+  explicit ReplicaAgreement(int ranks) : ranks_(ranks) {}
+
+  void on_start(int rank, std::int64_t step, const TensorsView& parameters) override { see(rank, step, parameters); }
+  void on_step(int rank, const StepReport& report, const TensorsView& parameters) override {
+    see(rank, report.step, parameters);
+  }
+
+  // Of the parameters after a step that every rank has finished (or at the start), as the last rank had them.
+  struct Parameters {
+    double norm = 0;
+    Digest128 digest;  // XXH3-128 of the tensors' digests, in flat order
+  };
+  const Parameters& after(std::int64_t step) const { return finished_.at(step); }
+
+ private:
+  struct Seen {
+    int first_rank = 0;
+    int ranks = 0;
+    double norm = 0;
+    std::vector<Digest128> tensors;
+  };
+  void see(int rank, std::int64_t step, const TensorsView& parameters);
+
+  int ranks_;
+  std::map<std::int64_t, Seen> open_;  // steps that not all ranks have finished
+  std::map<std::int64_t, Parameters> finished_;
+};
+
+// sqrt of the sum over tensors, in flat order, of their sums of squares in double (core/tensor/reduce.h).
+double parameter_norm(const TensorsView& parameters);
+
+}  // namespace rehearse

@@ -1,0 +1,156 @@
+#include "sim/cluster/recorder.h"
+
+#include <algorithm>
+
+#include "core/base/check.h"
+#include "core/checkpoint/names.h"
+
+namespace rehearse {
+
+void ObserverFan::on_start(int rank, std::int64_t step, const TensorsView& parameters) {
+  for (TrainObserver* observer : observers_) observer->on_start(rank, step, parameters);
+}
+void ObserverFan::on_gradients(int rank, std::int64_t step, std::span<const std::int32_t> tokens,
+                               const TensorsView& parameters, const TensorsView& gradients) {
+  for (TrainObserver* observer : observers_) observer->on_gradients(rank, step, tokens, parameters, gradients);
+}
+void ObserverFan::on_step(int rank, const StepReport& report, const TensorsView& parameters) {
+  for (TrainObserver* observer : observers_) observer->on_step(rank, report, parameters);
+}
+void ObserverFan::on_eval(int rank, std::int64_t step, double loss) {
+  for (TrainObserver* observer : observers_) observer->on_eval(rank, step, loss);
+}
+void ObserverFan::on_checkpoint(int rank, std::int64_t step, const std::string& failure) {
+  for (TrainObserver* observer : observers_) observer->on_checkpoint(rank, step, failure);
+}
+void ObserverFan::on_end(int rank, const TensorsView& parameters) {
+  for (TrainObserver* observer : observers_) observer->on_end(rank, parameters);
+}
+
+void Recorder::on_start(int, std::int64_t step, const TensorsView&) {
+  if (++ranks_started_ == scenario_.ranks) record_.start_parameters = agreement_.after(step).digest;
+}
+
+// A rank can begin a step only after every rank has finished the one before, so at most one step is open.
+void Recorder::on_step(int, const StepReport& report, const TensorsView&) {
+  if (ranks_in_step_ == 0) {
+    open_step_ = StepRecord();
+    open_step_.report = report;
+  }
+  CHECK_EQ(open_step_.report.step, report.step);
+  const TimePoint began = std::min(open_step_.report.began, report.began);
+  open_step_.report = report;
+  open_step_.report.began = began;
+  if (++ranks_in_step_ < scenario_.ranks) return;
+  ranks_in_step_ = 0;
+  open_step_.param_norm = agreement_.after(report.step).norm;
+  open_step_.parameters = agreement_.after(report.step).digest;
+  open_step_.step_seconds = report.ended - began;
+  record_.steps.push_back(open_step_);
+  if (hooks_.on_step) hooks_.on_step(open_step_, scenario_.train.steps);
+}
+
+void Recorder::on_eval(int rank, std::int64_t step, double loss) {
+  if (rank == 0) record_.evals.push_back(EvalRecord{step, loss});
+}
+
+CheckpointRecord Recorder::checkpoint_on_disk(std::int64_t step) const {
+  CheckpointRecord checkpoint;
+  checkpoint.step = step;
+  checkpoint.directory = step_directory_name(step);
+  const std::string prefix = checkpoint_root_.path + "/" + checkpoint.directory + "/";
+  for (auto& [path, data] : disk_.durable_files()) {
+    if (path.starts_with(prefix)) checkpoint.files.emplace(path.substr(prefix.size()), data);
+  }
+  return checkpoint;
+}
+
+// Rank 0 commits; the others hear of it.
+void Recorder::on_checkpoint(int rank, std::int64_t step, const std::string& failure) {
+  if (rank != 0) return;
+  if (!failure.empty()) {
+    record_.checkpoint_failures.push_back("step " + std::to_string(step) + ": " + failure);
+    return;
+  }
+  committed_.push_back(step);
+  const CheckpointRecord checkpoint = checkpoint_on_disk(step);
+  if (scenario_.expect.resume_from == step) record_.resume_checkpoint = checkpoint;
+  if (hooks_.on_checkpoint) hooks_.on_checkpoint(checkpoint);
+}
+
+void Recorder::list_checkpoints() {
+  for (const std::int64_t step : committed_) {
+    CheckpointRecord checkpoint = checkpoint_on_disk(step);
+    if (!checkpoint.files.empty()) record_.checkpoints.push_back(std::move(checkpoint));
+  }
+}
+
+// SHA-256 of the final parameters as little-endian float32 in flat order.
+void Recorder::on_end(int rank, const TensorsView& parameters) {
+  if (rank != 0) return;
+  Sha256 sha;
+  std::vector<float> rounded;
+  for (int t = 0; t < static_cast<int>(parameters.tensors.size()); ++t) {
+    const std::span<const std::byte> bytes = parameters.bytes(t);
+    if (parameters.dtype == DType::kFloat32) {
+      sha.update(bytes);
+      continue;
+    }
+    const auto* values = reinterpret_cast<const double*>(bytes.data());
+    rounded.assign(values, values + bytes.size() / sizeof(double));
+    sha.update(std::as_bytes(std::span(rounded)));
+  }
+  record_.weights_sha256 = sha.finish_hex();
+}
+
+void CommunicationTracer::collective_begin(const Call& call, Bytes) {
+  open_.push_back(Open{call.group->id, call.sequence, kernel_.now()});
+}
+
+void CommunicationTracer::collective_end(const Call& call) {
+  const auto open = std::find_if(open_.begin(), open_.end(), [&](const Open& candidate) {
+    return candidate.group_id == call.group->id && candidate.sequence == call.sequence;
+  });
+  CHECK(open != open_.end());
+  const auto operation = static_cast<std::size_t>(call.operation);
+  ++calls_[operation];
+  time_[operation] = time_[operation] + (kernel_.now() - open->since);
+  open_.erase(open);
+}
+
+std::vector<RankMemory> memory_of(const World& world) {
+  std::vector<RankMemory> memory;
+  for (int rank = 0; rank < world.ranks(); ++rank) {
+    const MemoryAccount& account = world.memory(rank);
+    RankMemory one;
+    // Held from start to end, so the peak is the steady state.
+    one.parameters = account.peak(MemoryKind::kParameters);
+    one.gradients = account.peak(MemoryKind::kGradients);
+    one.optimizer = account.peak(MemoryKind::kOptimizer);
+    one.activations_peak = account.peak(MemoryKind::kActivations);
+    one.communication_buffers = account.peak(MemoryKind::kCommunication);
+    memory.push_back(one);
+  }
+  return memory;
+}
+
+std::vector<CommunicationRow> communication_of(World& world,
+                                               const std::vector<std::unique_ptr<CommunicationTracer>>& tracers) {
+  std::vector<CommunicationRow> rows;
+  for (int o = 0; o < kOperations; ++o) {
+    CommunicationRow row;
+    row.operation = static_cast<Operation>(o);
+    for (int rank = 0; rank < world.ranks(); ++rank) {
+      const TrafficCounters& counters = world.network().counters(rank, row.operation);
+      const CommunicationTracer& tracer = *tracers[static_cast<std::size_t>(rank)];
+      row.calls = std::max(row.calls, tracer.calls(row.operation));
+      row.messages += counters.messages_sent;
+      row.bytes += counters.bytes_sent;
+      row.time = std::max(row.time, tracer.time(row.operation));
+    }
+    if (row.calls > 0 || row.messages > 0) rows.push_back(row);
+  }
+  return rows;
+}
+
+}  // namespace rehearse

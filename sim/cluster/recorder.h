@@ -1,0 +1,99 @@
+#pragma once
+
+#include <array>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "core/runtime/storage.h"
+#include "core/runtime/tracer.h"
+#include "core/train/observer.h"
+#include "sim/check/replica_agreement.h"
+#include "sim/cluster/training_run.h"
+#include "sim/cluster/world.h"
+#include "sim/storage/file_system.h"
+
+namespace rehearse {
+
+// Tells several observers, in the order they were added.
+class ObserverFan : public TrainObserver {
+ public:
+  void add(TrainObserver* observer) { observers_.push_back(observer); }
+
+  void on_start(int rank, std::int64_t step, const TensorsView& parameters) override;
+  void on_gradients(int rank, std::int64_t step, std::span<const std::int32_t> tokens, const TensorsView& parameters,
+                    const TensorsView& gradients) override;
+  void on_step(int rank, const StepReport& report, const TensorsView& parameters) override;
+  void on_eval(int rank, std::int64_t step, double loss) override;
+  void on_checkpoint(int rank, std::int64_t step, const std::string& failure) override;
+  void on_end(int rank, const TensorsView& parameters) override;
+
+ private:
+  std::vector<TrainObserver*> observers_;
+};
+
+// Writes what the ranks report into a TrainingRecord. Comes after the ReplicaAgreement it reads in a fan.
+class Recorder : public TrainObserver {
+ public:
+  Recorder(const Scenario& scenario, const ReplicaAgreement& agreement, const FileSystem& disk,
+           const StoragePath& checkpoint_root, const TrainingHooks& hooks, TrainingRecord& record)
+      : scenario_(scenario),
+        agreement_(agreement),
+        disk_(disk),
+        checkpoint_root_(checkpoint_root),
+        hooks_(hooks),
+        record_(record) {}
+
+  void on_start(int rank, std::int64_t step, const TensorsView& parameters) override;
+  void on_step(int rank, const StepReport& report, const TensorsView& parameters) override;
+  void on_eval(int rank, std::int64_t step, double loss) override;
+  void on_checkpoint(int rank, std::int64_t step, const std::string& failure) override;
+  void on_end(int rank, const TensorsView& parameters) override;
+
+  // At the end: the checkpoints that are on the disk.
+  void list_checkpoints();
+
+ private:
+  // The durable files of a checkpoint; none where it is not there.
+  CheckpointRecord checkpoint_on_disk(std::int64_t step) const;
+
+  const Scenario& scenario_;
+  const ReplicaAgreement& agreement_;
+  const FileSystem& disk_;
+  StoragePath checkpoint_root_;
+  const TrainingHooks& hooks_;
+  TrainingRecord& record_;
+  StepRecord open_step_;
+  int ranks_in_step_ = 0;
+  int ranks_started_ = 0;
+  std::vector<std::int64_t> committed_;
+};
+
+// Times the collectives of one rank.
+class CommunicationTracer : public Tracer {
+ public:
+  explicit CommunicationTracer(const Kernel& kernel) : kernel_(kernel) {}
+  void phase(std::int64_t, Phase) override {}
+  void collective_begin(const Call& call, Bytes size) override;
+  void collective_end(const Call& call) override;
+
+  std::int64_t calls(Operation operation) const { return calls_[static_cast<std::size_t>(operation)]; }
+  Duration time(Operation operation) const { return time_[static_cast<std::size_t>(operation)]; }
+
+ private:
+  struct Open {
+    std::uint32_t group_id;
+    std::uint64_t sequence;
+    TimePoint since;
+  };
+  const Kernel& kernel_;
+  std::vector<Open> open_;
+  std::array<std::int64_t, kOperations> calls_{};
+  std::array<Duration, kOperations> time_{};
+};
+
+std::vector<RankMemory> memory_of(const World& world);
+std::vector<CommunicationRow> communication_of(World& world,
+                                               const std::vector<std::unique_ptr<CommunicationTracer>>& tracers);
+
+}  // namespace rehearse

@@ -1,0 +1,105 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/digest.h"
+#include "core/base/error.h"
+#include "core/base/units.h"
+#include "core/runtime/communicator.h"
+#include "core/train/observer.h"
+#include "sim/config/scenario.h"
+#include "sim/kernel/kernel.h"
+#include "sim/storage/file_data.h"
+
+namespace rehearse {
+
+// The newest attempt at a step.
+struct StepRecord {
+  std::int64_t attempt = 1;
+  std::uint32_t generation = 0;
+  StepReport report;  // of the last rank to finish it; `began` is the first rank's
+  double param_norm = 0;
+  Digest128 parameters;   // of all ranks' parameters after the step
+  Duration step_seconds;  // from the first rank's begin to the last rank's end
+};
+
+struct EvalRecord {
+  std::int64_t step = 0;
+  double loss = 0;
+};
+
+// Bytes a rank held: steady state, and the two peaks.
+struct RankMemory {
+  Bytes parameters;
+  Bytes gradients;
+  Bytes optimizer;
+  Bytes activations_peak;
+  Bytes communication_buffers;
+};
+
+// One operation over the whole run and all ranks.
+struct CommunicationRow {
+  Operation operation = Operation::kPointToPoint;
+  std::int64_t calls = 0;     // of one rank
+  std::int64_t messages = 0;  // sent, all ranks
+  Bytes bytes;
+  Duration time;  // of the rank that spent most in it
+};
+
+// A checkpoint that was committed: its files by their names in its directory.
+struct CheckpointRecord {
+  std::int64_t step = 0;
+  std::string directory;  // "step_000010"
+  std::map<std::string, FileData> files;
+};
+
+// What a run gave. Arrays have one entry a finished step, from `first_step` on.
+struct TrainingRecord {
+  Outcome outcome = Outcome::kDone;
+  std::string failure;              // in words, where the outcome is not kDone
+  std::vector<WaitingRow> waiting;  // the deadlock table
+  std::int64_t first_step = 1;      // resume_from + 1 for a continued run
+  std::vector<StepRecord> steps;
+  std::vector<EvalRecord> evals;
+  std::string weights_sha256;                   // of the final parameters as float32, flat order; empty unless kDone
+  std::vector<RankMemory> memory;               // by rank
+  std::vector<CommunicationRow> communication;  // operations that were used
+  Digest128 start_parameters;                   // before first_step
+  std::vector<CheckpointRecord> checkpoints;    // committed and still there, oldest first
+  std::optional<CheckpointRecord> resume_checkpoint;  // of expect.resume_from, even where rotation took it
+  std::vector<std::string> checkpoint_failures;
+  std::vector<std::string> violations;            // invariants that broke
+  std::optional<double> accumulation_difference;  // where the scenario asks for it
+  std::uint64_t events = 0;
+  std::int64_t messages = 0;
+  Bytes bytes_on_wire;
+  TimePoint simulated;
+};
+
+// Hooks for whoever waits; none of them can change the run.
+struct TrainingHooks {
+  // After a step's last rank.
+  std::function<void(const StepRecord&, std::int64_t total_steps)> on_step;
+  // When a checkpoint is durable on the simulated disk.
+  std::function<void(const CheckpointRecord&)> on_checkpoint;
+  // Asked between events; true ends the run as kInterrupted.
+  std::function<bool()> interrupted;
+};
+
+// The files of a checkpoint that a run continues from.
+struct ResumeFrom {
+  std::int64_t step = 0;
+  std::map<std::string, FileData> files;
+};
+
+// Runs a scenario's training job in a world of its own, from the start or from a checkpoint. Throws InputError where
+// the checkpoint is not this job's or is damaged, or where virtual time runs out.
+TrainingRecord run_training(const Scenario& scenario, const std::optional<ResumeFrom>& resume = std::nullopt,
+                            const TrainingHooks& hooks = {});
+
+}  // namespace rehearse

@@ -1,0 +1,205 @@
+#include "sim/cluster/verdicts.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/check.h"
+#include "core/base/numbers.h"
+#include "core/checkpoint/names.h"
+
+namespace rehearse {
+namespace {
+
+Verdict verdict(std::string name, bool held, std::string detail) {
+  Verdict result;
+  result.name = std::move(name);
+  result.held = held;
+  result.detail = std::move(detail);
+  return result;
+}
+
+std::string at_step(std::int64_t step) { return "step " + std::to_string(step); }
+
+Verdict judge_outcome(const Scenario& scenario, const TrainingRecord& record) {
+  const bool held = record.outcome == scenario.expect.outcome;
+  std::string detail = std::string("ended ") + name_of(record.outcome);
+  if (!held) detail += std::string(", expected ") + name_of(scenario.expect.outcome);
+  if (!record.failure.empty()) detail += ": " + record.failure;
+  return verdict("outcome", held, detail);
+}
+
+Verdict judge_final_step(std::int64_t expected, const TrainingRecord& record) {
+  const std::int64_t last = record.steps.empty() ? record.first_step - 1 : record.steps.back().report.step;
+  return verdict("final_step", last == expected, "last finished step is " + std::to_string(last));
+}
+
+// Each loss below the one before; `what` names them. Fewer than two prove nothing.
+template <class Record, class Step, class Loss>
+Verdict judge_falling(const char* name, const std::vector<Record>& records, Step step, Loss loss) {
+  if (records.size() < 2) return verdict(name, false, std::to_string(records.size()) + " losses are too few to fall");
+  for (std::size_t i = 1; i < records.size(); ++i) {
+    // Not <, so that a NaN does not fall either.
+    if (loss(records[i]) < loss(records[i - 1])) continue;
+    return verdict(name, false,
+                   at_step(step(records[i])) + " has loss " + shortest_text(loss(records[i])) + ", not below " +
+                       shortest_text(loss(records[i - 1])) + " before");
+  }
+  return verdict(name, true,
+                 "from " + shortest_text(loss(records.front())) + " to " + shortest_text(loss(records.back())) +
+                     ", each below the one before");
+}
+
+Verdict judge_loss_falls(const TrainingRecord& record) {
+  return judge_falling(
+      "loss", record.steps, [](const StepRecord& step) { return step.report.step; },
+      [](const StepRecord& step) { return step.report.loss; });
+}
+
+Verdict judge_eval_loss_falls(const TrainingRecord& record) {
+  return judge_falling(
+      "eval_loss", record.evals, [](const EvalRecord& eval) { return eval.step; },
+      [](const EvalRecord& eval) { return eval.loss; });
+}
+
+bool same_bytes(const FileData& a, const FileData& b) { return std::ranges::equal(a.bytes(), b.bytes()); }
+
+// Files whose bytes depend on the arithmetic alone; run_state.json and the scenario's text may differ between runs.
+bool claims_equal_bytes(const std::string& file) {
+  return file == kManifestFile || file == kModelFile || file.starts_with("shard_");
+}
+
+// What differs between a run and its continuation from `step`, or nothing.
+std::string difference(const TrainingRecord& whole, const TrainingRecord& continued, std::int64_t step) {
+  if (continued.outcome != Outcome::kDone) {
+    return std::string("the continued run ended ") + name_of(continued.outcome) + ": " + continued.failure;
+  }
+  const auto before = std::find_if(whole.steps.begin(), whole.steps.end(),
+                                   [&](const StepRecord& record) { return record.report.step == step; });
+  CHECK(before != whole.steps.end());
+  if (continued.start_parameters != before->parameters)
+    return "the loaded parameters differ from those after " + at_step(step);
+  if (static_cast<std::ptrdiff_t>(continued.steps.size()) != whole.steps.end() - (before + 1)) {
+    return "the continued run has " + std::to_string(continued.steps.size()) + " steps";
+  }
+  for (std::size_t i = 0; i < continued.steps.size(); ++i) {
+    const StepRecord& a = *(before + 1 + static_cast<std::ptrdiff_t>(i));
+    const StepRecord& b = continued.steps[i];
+    if (a.report.loss != b.report.loss || a.report.rank_losses != b.report.rank_losses) {
+      return "losses differ in " + at_step(a.report.step) + ": " + shortest_text(a.report.loss) + " and " +
+             shortest_text(b.report.loss);
+    }
+    if (a.parameters != b.parameters) return "parameters differ after " + at_step(a.report.step);
+  }
+  if (whole.weights_sha256 != continued.weights_sha256) return "final weights differ";
+  for (const CheckpointRecord& a : whole.checkpoints) {
+    for (const CheckpointRecord& b : continued.checkpoints) {
+      if (a.step != b.step || a.step <= step) continue;
+      for (const auto& [file, data] : a.files) {
+        if (!claims_equal_bytes(file)) continue;
+        const auto other = b.files.find(file);
+        if (other == b.files.end() || !same_bytes(data, other->second)) {
+          return a.directory + "/" + file + " differs between the two runs";
+        }
+      }
+    }
+  }
+  return "";
+}
+
+Verdict judge_resume(const Scenario& scenario, const TrainingRecord& record, std::int64_t step,
+                     const TrainingHooks& hooks) {
+  if (!record.resume_checkpoint.has_value()) {
+    return verdict("resume_from", false, "the run has no checkpoint of " + at_step(step));
+  }
+  ResumeFrom resume;
+  resume.step = step;
+  resume.files = record.resume_checkpoint->files;
+  Scenario again = scenario;
+  again.expect = Expectations();
+  TrainingHooks quiet;
+  quiet.interrupted = hooks.interrupted;
+  const TrainingRecord continued = run_training(again, resume, quiet);
+  const std::string different = difference(record, continued, step);
+  const std::string span =
+      "continued from step " + std::to_string(step) + " to " + std::to_string(scenario.train.steps);
+  if (!different.empty()) return verdict("resume_from", false, span + ": " + different);
+  return verdict("resume_from", true, span + ", weights, losses and checkpoints byte-equal");
+}
+
+Verdict judge_same_weights(const WeightsReference& reference, const TrainingRecord& record,
+                           const TrainingHooks& hooks) {
+  std::string expected = reference.sha256;
+  if (reference.scenario != nullptr) {
+    TrainingHooks quiet;
+    quiet.interrupted = hooks.interrupted;
+    const TrainingRecord other = run_training(*reference.scenario, std::nullopt, quiet);
+    if (other.outcome != Outcome::kDone) {
+      return verdict("same_weights_as", false,
+                     reference.text + " ended " + name_of(other.outcome) + ": " + other.failure);
+    }
+    expected = other.weights_sha256;
+  }
+  const bool held = expected == record.weights_sha256;
+  return verdict("same_weights_as", held,
+                 held ? "the weights of " + reference.text
+                      : reference.text + " has " + expected + ", this run " + record.weights_sha256);
+}
+
+}  // namespace
+
+std::vector<Verdict> judge(const Scenario& scenario, const TrainingRecord& record, const TrainingHooks& hooks) {
+  const Expectations& expect = scenario.expect;
+  std::vector<Verdict> verdicts;
+  verdicts.push_back(judge_outcome(scenario, record));
+  std::string violations;
+  for (const std::string& violation : record.violations) violations += (violations.empty() ? "" : "; ") + violation;
+  verdicts.push_back(verdict(
+      "invariants", record.violations.empty(),
+      record.violations.empty() ? "replicas equal after every step, optimizer bytes by the formula" : violations));
+  if (record.outcome == Outcome::kInterrupted) return verdicts;
+  if (expect.final_step.has_value()) verdicts.push_back(judge_final_step(*expect.final_step, record));
+  // A run continued from near its end may have nothing to compare.
+  const bool continued = record.first_step > 1;
+  if (expect.loss_falls && !(continued && record.steps.size() < 2)) verdicts.push_back(judge_loss_falls(record));
+  if (expect.eval_loss_falls && !(continued && record.evals.size() < 2)) {
+    verdicts.push_back(judge_eval_loss_falls(record));
+  }
+  if (expect.final_loss_below.has_value()) {
+    const double last = record.steps.empty() ? std::nan("") : record.steps.back().report.loss;
+    verdicts.push_back(
+        verdict("final_loss_below", last < *expect.final_loss_below, "last loss is " + shortest_text(last)));
+  }
+  if (expect.max_accumulation_difference.has_value()) {
+    const double found = record.accumulation_difference.value_or(std::nan(""));
+    verdicts.push_back(verdict("max_accumulation_difference", found <= *expect.max_accumulation_difference,
+                               "largest gradient difference from the whole batch is " + shortest_text(found)));
+  }
+  if (record.outcome != Outcome::kDone) {
+    // Nothing that needs final weights can hold.
+    if (expect.weights_sha256.has_value()) verdicts.push_back(verdict("weights_sha256", false, "no final weights"));
+    if (expect.same_weights_as.has_value()) verdicts.push_back(verdict("same_weights_as", false, "no final weights"));
+    if (expect.resume_from.has_value()) verdicts.push_back(verdict("resume_from", false, "no final weights"));
+    return verdicts;
+  }
+  if (expect.weights_sha256.has_value()) {
+    verdicts.push_back(verdict("weights_sha256", *expect.weights_sha256 == record.weights_sha256,
+                               "final weights are " + record.weights_sha256));
+  }
+  if (expect.same_weights_as.has_value())
+    verdicts.push_back(judge_same_weights(*expect.same_weights_as, record, hooks));
+  // A continued run starts behind its checkpoint: whoever continues it has nothing left to compare.
+  if (expect.resume_from.has_value() && record.first_step <= *expect.resume_from) {
+    verdicts.push_back(judge_resume(scenario, record, *expect.resume_from, hooks));
+  }
+  return verdicts;
+}
+
+ExitCode exit_code_of(const TrainingRecord& record, const std::vector<Verdict>& verdicts) {
+  if (record.outcome == Outcome::kInterrupted) return ExitCode::kInterrupted;
+  const bool all_held =
+      std::all_of(verdicts.begin(), verdicts.end(), [](const Verdict& verdict) { return verdict.held; });
+  if (all_held) return ExitCode::kDone;
+  return record.outcome == Outcome::kDeadlock ? ExitCode::kDeadlock : ExitCode::kExpectationFailed;
+}
+
+}  // namespace rehearse

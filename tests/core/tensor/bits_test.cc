@@ -1,0 +1,150 @@
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/base/digest.h"
+#include "core/base/random.h"
+#include "core/tensor/attention.h"
+#include "core/tensor/cross_entropy.h"
+#include "core/tensor/elementwise.h"
+#include "core/tensor/embedding.h"
+#include "core/tensor/gelu.h"
+#include "core/tensor/layernorm.h"
+#include "core/tensor/matmul.h"
+#include "core/tensor/reduce.h"
+
+// Every kernel gives the same bits at every 4-byte (8-byte for double) offset of its arrays within 64 bytes, and the
+// bits pinned here in every build: release, debug, sanitizers, gcc and clang.
+
+namespace rehearse {
+namespace {
+
+// Arrays at a chosen offset from a 64-byte boundary, filled from a seed; digests what is in them.
+template <class T>
+class Arena {
+ public:
+  explicit Arena(std::size_t offset) : offset_(offset) {}
+
+  T* make(std::int64_t n, std::uint64_t seed) {
+    storage_.emplace_back(static_cast<std::size_t>(n) + 64);
+    auto& storage = storage_.back();
+    const auto address = reinterpret_cast<std::uintptr_t>(storage.data());
+    T* const array = storage.data() + ((64 - address % 64) % 64) / sizeof(T) + offset_;
+    RandomStream stream(seed);
+    for (std::int64_t i = 0; i < n; ++i) array[i] = static_cast<T>(2 * stream.uniform() - 1);
+    outputs_.push_back({array, n});
+    return array;
+  }
+  std::span<T> scratch(std::int64_t n) {
+    T* const array = make(n, 0);
+    outputs_.pop_back();
+    return {array, static_cast<std::size_t>(n)};
+  }
+
+  std::string digest() const {
+    Sha256 sha;
+    for (const auto& [array, n] : outputs_) {
+      sha.update(std::as_bytes(std::span(array, static_cast<std::size_t>(n))));
+    }
+    return sha.finish_hex().substr(0, 16);
+  }
+
+ private:
+  struct Output {
+    T* array;
+    std::int64_t n;
+  };
+  std::size_t offset_;
+  std::vector<std::vector<T>> storage_;
+  std::vector<Output> outputs_;
+};
+
+template <class T>
+void run_products(Arena<T>& arena) {
+  for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{13, 37, 29}, {64, 96, 32}, {100, 200, 500}}) {
+    const T* a = arena.make(m * k, 1);
+    const T* b = arena.make(k * n, 2);
+    const auto scratch = arena.scratch(matmul_scratch(m, n, k));
+    matmul<T>(m, n, k, {a, k, 1}, {b, n, 1}, {arena.make(m * n, 3), n}, {}, scratch);
+    matmul<T>(m, n, k, {a, k, 1}, {b, 1, k}, {arena.make(m * n, 3), n}, {arena.make(n, 4), {}}, scratch);
+    matmul_add<T>(m, n, k, {a, 1, m}, {b, n, 1}, {arena.make(m * n, 3), n}, scratch);
+  }
+}
+
+template <class T>
+void run_layernorm(Arena<T>& arena) {
+  const T* x = arena.make(5 * 37, 1);
+  const T* weight = arena.make(37, 2);
+  T* mean = arena.make(5, 0);
+  T* rstd = arena.make(5, 0);
+  layernorm_forward<T>(5, 37, x, weight, arena.make(37, 3), arena.make(5 * 37, 0), mean, rstd);
+  layernorm_backward<T>(5, 37, arena.make(5 * 37, 4), x, weight, mean, rstd, arena.make(5 * 37, 5), arena.make(37, 6),
+                        arena.make(37, 7));
+}
+
+template <class T>
+void run_attention(Arena<T>& arena) {
+  const AttentionShape shape{2, 3, 53, 7};
+  const std::int64_t out = shape.batch * shape.heads * shape.positions * shape.head_dim;
+  const T* qkv = arena.make(3 * out, 1);
+  T* probs = arena.make(shape.batch * shape.heads * shape.positions * shape.positions, 0);
+  const auto scratch = arena.scratch(attention_scratch(shape));
+  attention_forward<T>(shape, qkv, probs, arena.make(out, 0), scratch);
+  attention_backward<T>(shape, qkv, probs, arena.make(out, 2), arena.make(3 * out, 0), scratch);
+}
+
+template <class T>
+void run_the_rest(Arena<T>& arena) {
+  T* x = arena.make(1003, 1);
+  scale_in_place<T>(1003, x, T{9});
+  gelu_forward<T>(1003, x, arena.make(1003, 0), x);
+  T* logits = arena.make(7 * 51, 2);
+  const std::vector<std::int32_t> targets = {1, 50, 0, 3, 3, 7, 49};
+  T* results = arena.make(3, 0);
+  results[0] = static_cast<T>(cross_entropy_forward<T>(7, 51, logits, targets.data()));
+  cross_entropy_backward<T>(7, 51, T{0.125}, logits, targets.data());
+  results[1] = static_cast<T>(sum_of_squares<T>(1003, x));
+  add_column_sums<T>(17, 59, x, arena.make(59, 3));
+  axpy<T>(1003, T{0.3}, arena.make(1003, 4), x);
+  divide_in_place<T>(1003, x, T{3});
+  const std::vector<std::int32_t> tokens = {1, 3, 1, 0, 2, 2};
+  embedding_forward<T>(2, 3, 21, {tokens.data(), 3}, arena.make(4 * 21, 5), arena.make(3 * 21, 6),
+                       arena.make(6 * 21, 0));
+  embedding_backward<T>(2, 3, 21, {tokens.data(), 3}, arena.make(6 * 21, 7), arena.make(4 * 21, 8),
+                        arena.make(3 * 21, 9));
+}
+
+template <class T>
+void expect_pinned(const std::function<void(Arena<T>&)>& run, const std::string& pinned) {
+  for (std::size_t offset = 0; offset < 64 / sizeof(T); ++offset) {
+    Arena<T> arena(offset);
+    run(arena);
+    ASSERT_EQ(arena.digest(), pinned) << "at an offset of " << offset << " elements";
+  }
+}
+
+TEST(Bits, Products) {
+  expect_pinned<float>(run_products<float>, "eb83394b335c0da0");
+  expect_pinned<double>(run_products<double>, "84480c9d97b9fd65");
+}
+
+TEST(Bits, LayerNorm) {
+  expect_pinned<float>(run_layernorm<float>, "19901a7fb4135a8d");
+  expect_pinned<double>(run_layernorm<double>, "f2a73ca021ddfd49");
+}
+
+TEST(Bits, Attention) {
+  expect_pinned<float>(run_attention<float>, "5c7c77020e6fdd3a");
+  expect_pinned<double>(run_attention<double>, "3a43766a552479de");
+}
+
+TEST(Bits, EverythingElse) {
+  expect_pinned<float>(run_the_rest<float>, "b75a745263803760");
+  expect_pinned<double>(run_the_rest<double>, "dd87b04da6536e02");
+}
+
+}  // namespace
+}  // namespace rehearse
