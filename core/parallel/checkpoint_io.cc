@@ -141,7 +141,8 @@ Task<TrainCounters> load_training_state(RankContext& context, DataParallel<T>& p
   }
   LoadRequest request(std::move(expected), std::move(wanted));
   const StoragePath directory = plan.parent.child(step_directory_name(step));
-  const LoadedCheckpoint loaded = co_await load_checkpoint(context, directory, std::move(request));
+  GroupCoordinator coordinator(parallel.group());
+  const LoadedCheckpoint loaded = co_await load_agreed(context, coordinator, directory, std::move(request));
   if (context.storing() == Storing::kElements) {
     std::size_t offset = 0;
     for (int unit = 0; unit < units; ++unit) {

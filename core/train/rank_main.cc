@@ -30,6 +30,8 @@ class Trainer {
                                   config_.model.context, config_.model.vocab)),
         microbatch_(context, model_, config_.batch / config_.accumulate),
         parameters_(parallel_.const_parameters()),
+        parameter_view_(view(parallel_.parameters())),
+        gradient_view_(view(parallel_.gradients())),
         tokens_(static_cast<std::size_t>(config_.batch * sequence_length())) {}
 
   Task<RunResult> run() {
@@ -42,7 +44,7 @@ class Trainer {
     } else {
       co_await start_fresh();
     }
-    job_.observer->on_start(context_.rank(), counters_.step, view(parallel_.parameters()));
+    job_.observer->on_start(context_.rank(), counters_.step, parameter_view_);
     if (config_.eval_every > 0 && counters_.step == 0) co_await evaluate();
     while (counters_.step < config_.steps) {
       co_await step();
@@ -51,7 +53,7 @@ class Trainer {
       if (every > 0 && counters_.step % every == 0) co_await save();
     }
     context_.tracer().phase(counters_.step, Phase::kEnd);
-    job_.observer->on_end(context_.rank(), view(parallel_.parameters()));
+    job_.observer->on_end(context_.rank(), parameter_view_);
     RunResult result;
     result.step = counters_.step;
     result.applied_steps = counters_.applied_steps;
@@ -121,8 +123,7 @@ class Trainer {
     fetch_tokens();
     parallel_.zero_gradients();
     const double loss = co_await forward_backward(report.step);
-    job_.observer->on_gradients(context_.rank(), report.step, tokens_, view(parallel_.parameters()),
-                                view(parallel_.gradients()));
+    job_.observer->on_gradients(context_.rank(), report.step, tokens_, parameter_view_, gradient_view_);
 
     tracer.phase(report.step, Phase::kReduce);
     co_await parallel_.reduce_gradients();
@@ -149,7 +150,7 @@ class Trainer {
     report.lr = adam.lr;
     report.applied_steps = counters_.applied_steps;
     report.ended = context_.clock().now();
-    job_.observer->on_step(context_.rank(), report, view(parallel_.parameters()));
+    job_.observer->on_step(context_.rank(), report, parameter_view_);
   }
 
   // The mean loss of this rank's batch; gradients of it are in parallel_.
@@ -215,6 +216,8 @@ class Trainer {
   std::unique_ptr<TokenSource> source_;
   Microbatch<T> microbatch_;
   ParameterTable<const T> parameters_;
+  TensorsView parameter_view_;
+  TensorsView gradient_view_;
   std::vector<std::int32_t> tokens_;  // (batch, context + 1)
   TrainCounters counters_;
 };

@@ -61,7 +61,7 @@ Verdict judge_eval_loss_falls(const TrainingRecord& record) {
       [](const EvalRecord& eval) { return eval.loss; });
 }
 
-bool same_bytes(const FileData& a, const FileData& b) { return std::ranges::equal(a.bytes(), b.bytes()); }
+bool same_bytes(const FileData& a, const FileData& b) { return a.text() == b.text(); }
 
 // Files whose bytes depend on the arithmetic alone; run_state.json and the scenario's text may differ between runs.
 bool claims_equal_bytes(const std::string& file) {

@@ -45,7 +45,8 @@ std::string PlainLoop::run() {
   }
   const std::int64_t steps = scenario_.train.steps;
   train(0, steps);
-  const auto parameters = std::span<const float>(replicas_[0].parameters).first(static_cast<std::size_t>(layout.total()));
+  const auto parameters =
+      std::span<const float>(replicas_[0].parameters).first(static_cast<std::size_t>(layout.total()));
   const std::string weights = sha256_hex(std::as_bytes(parameters));
   if (scenario_.expect.resume_from.has_value()) {
     load(at_resume_step_);
@@ -121,7 +122,8 @@ void PlainLoop::reduce() {
     const std::int64_t offset = r * chunk_;
     for (int hop = 1; hop < ranks; ++hop) {
       const float* received = replicas_[static_cast<std::size_t>((r + hop) % ranks)].gradients.data() + offset;
-      add_in_place(chunk_, replicas_[static_cast<std::size_t>((r + hop + 1) % ranks)].gradients.data() + offset, received);
+      add_in_place(chunk_, replicas_[static_cast<std::size_t>((r + hop + 1) % ranks)].gradients.data() + offset,
+                   received);
     }
   }
 }
@@ -140,8 +142,9 @@ PlainLoop::Saved PlainLoop::save() const {
     TensorView view;
     view.name = info.name;
     view.shape = info.shape;
-    view.data = std::as_bytes(
-        std::span(replicas_[0].parameters).subspan(static_cast<std::size_t>(info.offset), static_cast<std::size_t>(info.numel)));
+    view.data =
+        std::as_bytes(std::span(replicas_[0].parameters)
+                          .subspan(static_cast<std::size_t>(info.offset), static_cast<std::size_t>(info.numel)));
     tensors.push_back(view);
   }
   saved.model = write_model_file(tensors);

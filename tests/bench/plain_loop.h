@@ -8,15 +8,16 @@
 
 namespace rehearse {
 
-// A training job without a simulator: the same kernels on the same data in plain loops, rank by rank, with the hashing that
-// a run does (digests and norms of every rank's parameters after every step, SHA-256 of checkpoint files when they are
-// saved and again when they are loaded). What a run of the same scenario takes beyond this is the price of simulating.
-// Float32, zero_stage 1, one unit, no clipping.
+// A training job without a simulator: the same kernels on the same data in plain loops, rank by rank, with the hashing
+// that a run does (digests and norms of every rank's parameters after every step, SHA-256 of checkpoint files when they
+// are saved and again when they are loaded). What a run of the same scenario takes beyond this is the price of
+// simulating. Float32, zero_stage 1, one unit, no clipping.
 class PlainLoop {
  public:
   explicit PlainLoop(const Scenario& scenario);
 
-  // Trains the scenario's steps; then, with resume_from, again from that step's files. Returns the final weights_sha256.
+  // Trains the scenario's steps; then, with resume_from, again from that step's files. Returns the final
+  // weights_sha256.
   std::string run();
 
  private:

@@ -1,5 +1,5 @@
-// What simulating costs: the capstone's run, with its resume check, beside a plain loop of the same arithmetic and hashing
-// (plain_loop.h), and the bare speed of the kernel and the network.
+// What simulating costs: the capstone's run, with its resume check, beside a plain loop of the same arithmetic and
+// hashing (plain_loop.h), and the bare speed of the kernel and the network.
 
 #include <benchmark/benchmark.h>
 
