@@ -66,14 +66,16 @@ std::string report(const Scenario& scenario, const Estimate& estimate, const Sty
       {{"when", Align::kLeft}, {"operation", Align::kLeft}, {"calls a rank"}, {"messages"}, {"bytes"}});
   add_traffic(communication, "start", estimate.start);
   add_traffic(communication, "step", estimate.step);
-  out += "\n" + style.bold("Communication of all ranks, by formula; checkpoints apart") + "\n";
+  out += section_title("Communication of all ranks, by formula; checkpoints apart", style);
   out += communication.text(style);
 
   TextTable memory({{"parameters"}, {"gradients"}, {"optimizer"}, {"activations"}, {"total"}});
-  const Bytes total = estimate.parameter_bytes + estimate.gradient_bytes + estimate.optimizer_bytes + estimate.activation_bytes;
+  const Bytes total =
+      estimate.parameter_bytes + estimate.gradient_bytes + estimate.optimizer_bytes + estimate.activation_bytes;
   memory.add({grouped(estimate.parameter_bytes.count()), grouped(estimate.gradient_bytes.count()),
-              grouped(estimate.optimizer_bytes.count()), grouped(estimate.activation_bytes.count()), grouped(total.count())});
-  out += "\n" + style.bold("Memory of a rank in bytes, by formula; messages in flight apart") + "\n" + memory.text(style);
+              grouped(estimate.optimizer_bytes.count()), grouped(estimate.activation_bytes.count()),
+              grouped(total.count())});
+  out += section_title("Memory of a rank in bytes, by formula; messages in flight apart", style) + memory.text(style);
   out += "  all " + std::to_string(scenario.ranks) + " ranks in this process: at least " +
          to_string(Bytes(total.count() * scenario.ranks)) + "\n\n";
 

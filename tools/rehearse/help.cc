@@ -35,8 +35,8 @@ The same scenario and seed give the same bits, on every machine.
 
   --seed N           another seed than the file's: 0 to 18446744073709551615
   --set PATH=VALUE   another value for a field, named as in the file: --set train.steps=40; may be given again
-  --out DIR          also write DIR: summary.json, metrics.jsonl (a line as each step ends), scenario.textproto with copies
-                     of its input files (up to 64 MiB each) in inputs/, and each checkpoint in checkpoints/step_NNNNNN.
+  --out DIR          also write DIR: summary.json, metrics.jsonl (a line as each step ends), scenario.textproto with
+                     its input files (up to 64 MiB each) in inputs/, and each checkpoint in checkpoints/step_NNNNNN.
                      DIR must be missing or empty.
   --force            take a DIR that holds an earlier run, whose files are deleted first. A DIR with anything in it
                      that rehearse does not write itself is refused all the same.

@@ -18,7 +18,8 @@ constexpr std::size_t kRangesShown = 3;
 std::string ranges_text(const std::vector<ShardRange>& ranges) {
   std::string text;
   for (std::size_t i = 0; i < ranges.size() && i < kRangesShown; ++i) {
-    text += (i > 0 ? " " : "") + std::to_string(ranges[i].unit) + ":[" + grouped(ranges[i].param_shard_offset) + ", " +
+    if (i > 0) text += " ";
+    text += std::to_string(ranges[i].unit) + ":[" + grouped(ranges[i].param_shard_offset) + ", " +
             grouped(ranges[i].end()) + ")";
   }
   if (ranges.size() > kRangesShown) text += " and " + std::to_string(ranges.size() - kRangesShown) + " more";
@@ -67,7 +68,7 @@ std::string text_report(const CheckpointOnDisk& checkpoint, const std::string& p
   }
   shards.add({"", manifest.model.file, grouped(manifest.model.bytes), "all parameters",
               manifest.model.sha256.substr(0, 16) + "..."});
-  out += "\n" + style.bold("Files") + "\n" + shards.text(style);
+  out += section_title("Files", style) + shards.text(style);
 
   TextTable units({{"unit"}, {"first parameter", Align::kLeft}, {"parameters"}, {"elements"}, {"with padding"}});
   for (std::size_t u = 0; u < manifest.units.size(); ++u) {
@@ -75,13 +76,13 @@ std::string text_report(const CheckpointOnDisk& checkpoint, const std::string& p
     units.add({std::to_string(u), unit.first_parameter, std::to_string(unit.parameters), grouped(unit.numel),
                grouped(unit.padded_numel)});
   }
-  out += "\n" + style.bold("Units of sharding, from the end of the flat vector") + "\n" + units.text(style);
+  out += section_title("Units of sharding, from the end of the flat vector", style) + units.text(style);
 
   TextTable tensors({{"tensor", Align::kLeft}, {"shape", Align::kLeft}, {"elements"}});
   for (const ParameterRecord& tensor : manifest.parameters) {
     tensors.add({tensor.name, shape_text(tensor.shape), grouped(tensor.numel())});
   }
-  out += "\n" + style.bold("Tensors, in flat order") + "\n" + tensors.text(style) + "\n";
+  out += section_title("Tensors, in flat order", style) + tensors.text(style) + "\n";
 
   out += "  manifest_sha256    " + state.manifest_sha256 + "\n";
   out += "  arithmetic_sha256  " + manifest.arithmetic_sha256 + "\n";

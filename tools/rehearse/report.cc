@@ -17,8 +17,10 @@ std::string resume_line(const FinishedRun& run, const Style& style) {
   if (verdict == run.verdicts.end()) return "";
   const std::string steps =
       "continued from step " + std::to_string(*from) + " to " + std::to_string(run.scenario->train.steps);
-  if (verdict->held) return "\n" + style.good("RESUME VERIFIED") + ": " + steps + ", weights and losses byte-equal\n";
-  return "\n" + style.bad("RESUME FAILED") + ": " + steps + ": " + verdict->detail + "\n";
+  std::string line = "\n";
+  line += verdict->held ? style.good("RESUME VERIFIED") : style.bad("RESUME FAILED");
+  line += ": " + steps;
+  return line + (verdict->held ? ", weights and losses byte-equal\n" : ": " + verdict->detail + "\n");
 }
 
 std::string outcome_text(const FinishedRun& run, const Style& style) {

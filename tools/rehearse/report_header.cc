@@ -91,6 +91,13 @@ std::string field_line(const std::string& name, const std::string& value) {
   return "  " + name + std::string(12 - std::min<std::size_t>(name.size(), 11), ' ') + value + "\n";
 }
 
+std::string section_title(const std::string& text, const Style& style) {
+  std::string line = "\n";
+  line += style.bold(text);
+  line += "\n";
+  return line;
+}
+
 std::string model_line(const Scenario& scenario) {
   const ModelConfig& model = scenario.train.model;
   return "MiniGPT: " + count_of(model.layers, "layer") + ", embed " + std::to_string(model.embed) + ", " +
@@ -102,8 +109,8 @@ std::string model_line(const Scenario& scenario) {
 std::string layout_line(const Scenario& scenario) {
   const TrainConfig& train = scenario.train;
   std::string line = std::to_string(scenario.ranks) + ", data-parallel, ";
-  line += train.zero_stage == 0 ? "zero_stage 0 (DDP: every rank holds the optimizer)"
-                                : "zero_stage 1 (ZeRO-1: every rank holds its shard of the optimizer)";
+  line += train.zero_stage == 0 ? "optimizer whole on every rank (DDP, zero_stage 0)"
+                                : "optimizer sharded (ZeRO-1, zero_stage 1)";
   if (train.bucket_bytes > 0) line += ", buckets of " + to_string(Bytes(train.bucket_bytes));
   return line;
 }

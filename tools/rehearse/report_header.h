@@ -16,6 +16,8 @@ std::string header_report(const Scenario& scenario, std::int64_t resumed_from, c
 std::string model_line(const Scenario& scenario);
 std::string layout_line(const Scenario& scenario);
 std::string field_line(const std::string& name, const std::string& value);
+// The line above a table, after a blank one.
+std::string section_title(const std::string& text, const Style& style);
 
 inline constexpr std::size_t kReportColumns = 100;
 

@@ -5,6 +5,7 @@
 #include "core/checkpoint/names.h"
 #include "sim/check/optimizer_memory.h"
 #include "tools/rehearse/report.h"
+#include "tools/rehearse/report_header.h"
 #include "tools/rehearse/text_table.h"
 
 namespace rehearse {
@@ -17,16 +18,26 @@ constexpr std::size_t kAllStepsShown = 40;
 constexpr std::size_t kStepsBetween = 20;
 constexpr std::size_t kAllRanksShown = 16;
 
-std::string title(const std::string& text, const Style& style) { return "\n" + style.bold(text) + "\n"; }
-
-// The indices of the rows to show of `count`.
-std::vector<std::size_t> shown_rows(std::size_t count) {
+// The indices of the rows to show of `count`, equally spaced where those are not all.
+std::vector<std::size_t> spaced_rows(std::size_t count) {
   std::vector<std::size_t> rows;
   if (count <= kAllStepsShown) {
     for (std::size_t i = 0; i < count; ++i) rows.push_back(i);
     return rows;
   }
   for (std::size_t i = 0; i <= kStepsBetween + 1; ++i) rows.push_back(i * (count - 1) / (kStepsBetween + 1));
+  return rows;
+}
+
+// Those, and the steps with a held-out loss where that makes the table no more than twice as long.
+std::vector<std::size_t> shown_rows(const std::vector<StepRecord>& steps, const std::map<std::int64_t, double>& evals) {
+  std::vector<std::size_t> rows = spaced_rows(steps.size());
+  if (rows.size() == steps.size() || evals.size() > kStepsBetween) return rows;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (evals.contains(steps[i].report.step)) rows.push_back(i);
+  }
+  std::sort(rows.begin(), rows.end());
+  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
   return rows;
 }
 
@@ -82,7 +93,7 @@ std::string loss_table(const TrainingRecord& record, const Style& style) {
   if (evals.contains(record.first_step - 1)) {
     table.add({std::to_string(record.first_step - 1), "", eval_cell(record.first_step - 1), "", "", "", ""});
   }
-  const std::vector<std::size_t> rows = shown_rows(record.steps.size());
+  const std::vector<std::size_t> rows = shown_rows(record.steps, evals);
   for (std::size_t row : rows) {
     const StepRecord& step = record.steps[row];
     std::vector<std::string> cells = {
@@ -96,7 +107,7 @@ std::string loss_table(const TrainingRecord& record, const Style& style) {
     heading += " (" + std::to_string(rows.size()) + " of " + grouped(static_cast<std::int64_t>(record.steps.size())) +
                " steps; --out and --format json have all)";
   }
-  return title(heading, style) + table.text(style);
+  return section_title(heading, style) + table.text(style);
 }
 
 std::string memory_table(const FinishedRun& run, const Style& style) {
@@ -125,7 +136,7 @@ std::string memory_table(const FinishedRun& run, const Style& style) {
   table.add(memory_row("mean", mean));
   std::string heading = "Memory of a rank in bytes; activations and communication at their peaks";
   if (memory.size() > kAllRanksShown) heading += " (" + std::to_string(memory.size()) + " ranks)";
-  return title(heading, style) + table.text(style) + optimizer_formula(run, style);
+  return section_title(heading, style) + table.text(style) + optimizer_formula(run, style);
 }
 
 std::string communication_table(const TrainingRecord& record, const Style& style) {
@@ -135,7 +146,7 @@ std::string communication_table(const TrainingRecord& record, const Style& style
     table.add({name_of(row.operation), grouped(row.calls), grouped(row.messages), grouped(row.bytes.count()),
                to_string(row.time)});
   }
-  return title("Communication: messages and bytes of all ranks, time of the rank that spent most", style) +
+  return section_title("Communication: messages and bytes of all ranks, time of the rank that spent most", style) +
          table.text(style);
 }
 
@@ -151,7 +162,7 @@ std::string checkpoint_table(const TrainingRecord& record, const Style& style) {
                  std::to_string(checkpoint.files.size()), grouped(total_bytes(checkpoint).count()),
                  manifest_sha256(checkpoint).substr(0, 16) + "..."});
     }
-    out += title("Checkpoints", style) + table.text(style);
+    out += section_title("Checkpoints", style) + table.text(style);
   }
   for (const std::string& failure : record.checkpoint_failures) {
     out += "  " + style.bad("NOT SAVED") + " " + failure + "\n";
@@ -176,7 +187,7 @@ std::string deadlock_table(const TrainingRecord& record, const Style& style) {
                wait.in_call && wait.peer >= 0 ? std::to_string(wait.peer) : "", wait.in_call ? tag : "",
                to_string(row.since.since_start())});
   }
-  return title("Deadlock: who waits for what", style) + table.text(style);
+  return section_title("Deadlock: who waits for what", style) + table.text(style);
 }
 
 std::string verdict_lines(const FinishedRun& run, const Style& style) {
@@ -189,7 +200,7 @@ std::string verdict_lines(const FinishedRun& run, const Style& style) {
     out += "          largest gradient difference, accumulated from whole batch: " +
            significant(*run.record.accumulation_difference, 6) + "\n";
   }
-  return out.empty() ? "" : title("Invariants and expectations", style) + out;
+  return out.empty() ? "" : section_title("Invariants and expectations", style) + out;
 }
 
 }  // namespace rehearse

@@ -99,7 +99,13 @@ FinishedRun simulate(const Job& job, OutDirectory* out, Console& console) {
   hooks.interrupted = console.interrupted;
   if (!console.interrupted()) run.verdicts = judge(job.scenario, run.record, hooks);
   listener.rethrow_failure();
-  // Interrupted while it was judged: the verdicts are worth nothing.
+  if (console.interrupted() && run.record.outcome == Outcome::kDone) {
+    // While it was judged: verdicts are worth nothing, and a run that was not judged did not succeed.
+    run.verdicts.clear();
+    run.record.outcome = Outcome::kInterrupted;
+    run.record.failure = "interrupted while its expectations were checked";
+    run.record.weights_sha256.clear();
+  }
   run.exit_code = console.interrupted() ? ExitCode::kInterrupted : exit_code_of(run.record, run.verdicts);
   run.wall_seconds = std::chrono::duration<double>(Clock::now() - job.began).count();
   return run;
