@@ -206,7 +206,7 @@ std::string allowed_text(const FieldDescriptor& field) {
     case FieldDescriptor::CPPTYPE_STRING:
       return "allowed: " + (rule.has_unit() ? unit_text(rule) : "text in quotes");
     case FieldDescriptor::CPPTYPE_MESSAGE:
-      return "allowed: { " + std::string("... }");
+      return "allowed: { ... }";
     default:
       check_failed(__FILE__, __LINE__, "a type that no scenario field has: " + field.full_name());
   }

@@ -13,6 +13,8 @@ struct BadText {
   std::string error;
 };
 
+void PrintTo(const BadText& test, std::ostream* out) { *out << test.name; }
+
 class BadTextTest : public ::testing::TestWithParam<BadText> {};
 
 TEST_P(BadTextTest, IsRefusedWhereItStands) { EXPECT_EQ(error_of(GetParam().text), GetParam().error); }

@@ -15,6 +15,8 @@ struct BadValue {
   std::string error;  // after the file's name
 };
 
+void PrintTo(const BadValue& test, std::ostream* out) { *out << test.name; }
+
 class BadValueTest : public ::testing::TestWithParam<BadValue> {};
 
 TEST_P(BadValueTest, IsRefusedWhereItStands) {

@@ -47,6 +47,8 @@ struct BadOverride {
   std::string error;
 };
 
+void PrintTo(const BadOverride& test, std::ostream* out) { *out << test.name; }
+
 class BadOverrideTest : public ::testing::TestWithParam<BadOverride> {};
 
 TEST_P(BadOverrideTest, IsRefusedByName) {

@@ -1,0 +1,29 @@
+#include "sim/config/convert.h"
+
+#include "sim/config/scenario.pb.h"
+
+namespace rehearse {
+namespace {
+
+void check_name(const std::string& name, const Origins& origins) {
+  const bool valid =
+      name.size() <= 100 && name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_") == std::string::npos;
+  if (!valid) {
+    origins.fail("name", "found \"" + name + "\"; allowed: at most 100 lower-case letters, digits, - and _");
+  }
+}
+
+}  // namespace
+
+Scenario convert(const config::Scenario& message, const NamedFiles& files, const Origins& origins) {
+  check_name(message.name(), origins);
+  Scenario scenario;
+  scenario.name = message.name();
+  scenario.seed = message.seed();
+  convert_cluster(message, origins, scenario);
+  convert_train(message, files, origins, scenario);
+  convert_expect(message, files, origins, scenario);
+  return scenario;
+}
+
+}  // namespace rehearse

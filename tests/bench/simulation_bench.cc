@@ -1,0 +1,76 @@
+// What simulating costs: the capstone's run, with its resume check, beside a plain loop of the same arithmetic and hashing
+// (plain_loop.h), and the bare speed of the kernel and the network.
+
+#include <benchmark/benchmark.h>
+
+#include <chrono>
+
+#include "core/base/check.h"
+#include "core/comm/collectives.h"
+#include "sim/cluster/training_run.h"
+#include "sim/cluster/verdicts.h"
+#include "sim/cluster/world.h"
+#include "sim/config/loader.h"
+#include "tests/bench/plain_loop.h"
+
+namespace rehearse {
+namespace {
+
+std::string capstone_path() { return std::string(REHEARSE_SOURCE_DIR) + "/scenarios/capstone.textproto"; }
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// The two in turn, so that a machine whose speed drifts drifts for both; the counter is their ratio.
+void capstone_over_plain_loop(benchmark::State& state) {
+  const Scenario scenario = load_scenario(capstone_path());
+  PlainLoop plain(scenario);
+  double simulated = 0;
+  double looped = 0;
+  for (auto _ : state) {
+    const auto start = std::chrono::steady_clock::now();
+    const TrainingRecord record = run_training(scenario);
+    const std::vector<Verdict> verdicts = judge(scenario, record);
+    simulated += seconds_since(start);
+    const auto middle = std::chrono::steady_clock::now();
+    const std::string weights = plain.run();
+    looped += seconds_since(middle);
+    CHECK_EQ(weights, record.weights_sha256);
+    CHECK(exit_code_of(record, verdicts) == ExitCode::kDone);
+  }
+  const auto runs = static_cast<double>(state.iterations());
+  state.counters["simulated_ms"] = simulated / runs * 1e3;
+  state.counters["plain_ms"] = looped / runs * 1e3;
+  state.counters["ratio"] = simulated / looped;
+}
+BENCHMARK(capstone_over_plain_loop)->Unit(benchmark::kMillisecond)->MinTime(3);
+
+Task<> ring_rank(RankContext& context) {
+  BufferView shape;  // 64 MiB of float32 without storage
+  shape.count = std::int64_t{16} << 20;
+  ProcessGroup group(context, ProcessGroup::world(context).group());
+  co_await all_reduce(group, shape);
+}
+
+// A ring all_reduce without payload; every message is an event.
+void ring_all_reduce_messages(benchmark::State& state) {
+  std::int64_t messages = 0;
+  for (auto _ : state) {
+    WorldConfig config;
+    config.ranks = static_cast<int>(state.range(0));
+    config.network.latency = Duration::microseconds(5);
+    config.network.bandwidth = Bandwidth::bits_per_second(100'000'000'000);
+    config.device.rate = FlopRate::per_second(1'000'000'000'000);
+    config.storing = Storing::kShapeOnly;
+    World world(config);
+    world.start_all(ring_rank);
+    CHECK(world.run() == RunEnd::kDone);
+    messages += world.network().messages();
+  }
+  state.counters["messages/s"] = benchmark::Counter(static_cast<double>(messages), benchmark::Counter::kIsRate);
+}
+BENCHMARK(ring_all_reduce_messages)->Arg(4)->Arg(64)->Arg(1024)->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace rehearse
