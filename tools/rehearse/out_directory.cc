@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <string_view>
 
@@ -86,6 +87,20 @@ std::vector<std::string> entries_to_delete(const std::string& path, bool force, 
   return names;
 }
 
+// A new directory with these files, by path in it; all durable but for the directory's own name.
+void write_new_tree(const std::string& directory, const std::map<std::string, FileData>& files) {
+  make_new_directory(directory);
+  std::set<std::string> directories = {directory};
+  for (const auto& [name, data] : files) {
+    const std::string file = in(directory, name);
+    const std::string parent = fs::path(file).parent_path().string();
+    if (directories.insert(parent).second) make_directories(parent);
+    write_new_file(file, data.bytes());
+  }
+  // Those below before those above.
+  for (auto one = directories.rbegin(); one != directories.rend(); ++one) sync_directory(*one);
+}
+
 }  // namespace
 
 OutDirectory::OutDirectory(const std::string& path, bool force, const std::string& source) : path_(path) {
@@ -115,16 +130,14 @@ void OutDirectory::export_checkpoint(const CheckpointRecord& checkpoint, std::in
   const std::string building = temporary_path(target);
   make_directories(parent);
   remove_tree(building);
-  make_new_directory(building);
-  // Directories first, and each synced after its files.
-  std::set<std::string> directories = {building};
-  for (const auto& [name, data] : checkpoint.files) {
-    const std::string file = in(building, name);
-    const std::string directory = fs::path(file).parent_path().string();
-    if (directories.insert(directory).second) make_directories(directory);
-    write_new_file(file, data.bytes());
+  try {
+    write_new_tree(building, checkpoint.files);
+  } catch (const RealIoError&) {
+    // Best effort: half of a checkpoint is of no use, and the disk may be full.
+    std::error_code ignored;
+    fs::remove_all(building, ignored);
+    throw;
   }
-  for (auto directory = directories.rbegin(); directory != directories.rend(); ++directory) sync_directory(*directory);
   // A job that rolled back saves a step again.
   remove_tree(target);
   rename_path(building, target);

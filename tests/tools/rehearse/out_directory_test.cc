@@ -1,7 +1,12 @@
 #include "tools/rehearse/out_directory.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -148,6 +153,27 @@ TEST_F(Out, ADiskThatCannotBeWrittenEndsTheRunWithFour) {
   const Ran ran = rehearse({"run", scenario_, "--out", folder_ / "file/out"});
   EXPECT_EQ(ran.code, 4) << ran.err;
   EXPECT_THAT(ran.err, HasSubstr("Not a directory"));
+}
+
+TEST_F(Out, AFileThatDoesNotFitEndsTheRunWithFourAndLeavesNoHalfCheckpoint) {
+  // A child process that may write 2 KiB to a file: metrics and scenario fit, a checkpoint's model does not.
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit = {2048, 2048};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    const int null = open("/dev/null", O_WRONLY);
+    dup2(null, STDOUT_FILENO);
+    dup2(null, STDERR_FILENO);
+    execl(REHEARSE_BINARY, "rehearse", "run", scenario_.c_str(), "--out", out_.c_str(), static_cast<char*>(nullptr));
+    _exit(127);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 4);
+  EXPECT_EQ(files(), (std::set<std::string>{"metrics.jsonl", "scenario.textproto"}));
 }
 
 }  // namespace
