@@ -1,0 +1,124 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/tools/rehearse/run_in_process.h"
+
+namespace rehearse::testing_command {
+namespace {
+
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+// What follows "  NAME  " on a line of its own.
+std::string field(const std::string& text, const std::string& name) {
+  const std::string start = "\n  " + name + "  ";
+  const std::size_t at = text.find(start);
+  if (at == std::string::npos) return "";
+  const std::size_t from = at + start.size();
+  return text.substr(from, text.find('\n', from) - from);
+}
+
+TEST(Run, TheCapstoneTellsItsStory) {
+  const Ran ran = rehearse({"run", shipped_scenario("capstone")});
+  EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
+  EXPECT_THAT(ran.err, IsEmpty());
+  for (const char* part : {"capstone", "29,824 parameters", "89,472 bytes: holds on every rank", "step_000010",
+                           "RESUME VERIFIED: continued from step 10 to 20, weights and losses byte-equal",
+                           "reduce_scatter", "all_gather", "manifest sha256"}) {
+    EXPECT_THAT(ran.out, HasSubstr(part));
+  }
+  EXPECT_EQ(field(ran.out, "weights_sha256").size(), 64u);
+  EXPECT_THAT(ran.out, Not(HasSubstr("\033")));
+  EXPECT_THAT(ran.out, EndsWith("rehearse run " + shipped_scenario("capstone") + "\n"));
+}
+
+TEST(Run, TheSameScenarioGivesTheSameWeightsAndAnotherSeedGivesOthers) {
+  const std::string scenario = shipped_scenario("capstone");
+  const std::string first = field(rehearse({"run", scenario}).out, "weights_sha256");
+  EXPECT_EQ(first.size(), 64u);
+  EXPECT_EQ(field(rehearse({"run", scenario}).out, "weights_sha256"), first);
+  EXPECT_NE(field(rehearse({"run", scenario, "--seed", "7"}).out, "weights_sha256"), first);
+}
+
+TEST(Run, TheRepeatLineIsTheCommandAShellReads) {
+  TemporaryDirectory folder;
+  const std::string path = folder / "it's small.textproto";
+  write_file(path, small_scenario("loss: FALLS"));
+  const Ran ran = rehearse({"run", path, "--set", "train.steps=4", "--seed", "9", "--set=name=\"other\""});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, EndsWith("rehearse run '" + (folder / "it'\\''s small.textproto") +
+                                "' --seed 9 --set train.steps=4 --set 'name=\"other\"'\n"));
+}
+
+TEST(Run, JsonIsAllThatStandsOnStandardOutput) {
+  TemporaryDirectory folder;
+  write_file(folder / "small.textproto", small_scenario("loss: FALLS"));
+  const Ran ran = rehearse({"run", folder / "small.textproto", "--format", "json"});
+  EXPECT_EQ(ran.code, 0);
+  const auto summary = nlohmann::json::parse(ran.out);
+  EXPECT_EQ(summary["scenario"], "small");
+  EXPECT_EQ(summary["steps"], 6);
+  EXPECT_EQ(summary["exit_code"], 0);
+}
+
+TEST(Run, AFailedExpectationExitsWithOne) {
+  TemporaryDirectory folder;
+  write_file(folder / "small.textproto", small_scenario("final_loss_below: 1e-9"));
+  const Ran ran = rehearse({"run", folder / "small.textproto"});
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.out, HasSubstr("FAILED  final_loss_below"));
+  const auto summary = nlohmann::json::parse(rehearse({"run", folder / "small.textproto", "--format=json"}).out);
+  EXPECT_EQ(summary["exit_code"], 1);
+  EXPECT_EQ(summary["outcome"], "DONE");
+}
+
+TEST(Run, BadScenariosExitWithTwoBeforeAnythingRuns) {
+  TemporaryDirectory folder;
+  write_file(folder / "bad.textproto", "name: \"x\"\nsede: 7\n");
+  for (const char* command : {"run", "check"}) {
+    const Ran ran = rehearse({command, folder / "bad.textproto"});
+    EXPECT_EQ(ran.code, 2);
+    EXPECT_THAT(ran.err, HasSubstr(folder / "bad.textproto:2:1"));
+    EXPECT_THAT(ran.out, IsEmpty());
+  }
+  const Ran missing = rehearse({"run", folder / "none.textproto", "--out", folder / "out"});
+  EXPECT_EQ(missing.code, 2);
+  EXPECT_THAT(missing.err, HasSubstr("none.textproto"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "out"));
+  const Ran set = rehearse({"run", shipped_scenario("capstone"), "--set", "train.stepz=40"});
+  EXPECT_EQ(set.code, 2);
+  EXPECT_THAT(set.err, HasSubstr("train.stepz"));
+}
+
+TEST(Run, ALongTableIsThinnedAndSaysSo) {
+  TemporaryDirectory folder;
+  write_file(folder / "small.textproto", small_scenario_with("expect { final_step: 100 }"));
+  const Ran ran = rehearse({"run", folder / "small.textproto", "--set", "train.steps=100"});
+  EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("(22 of 100 steps; --out and --format json have all)"));
+  EXPECT_THAT(ran.out, HasSubstr("\n     1  "));
+  EXPECT_THAT(ran.out, HasSubstr("\n   100  "));
+  EXPECT_THAT(ran.out, Not(HasSubstr("\n     2  ")));
+}
+
+TEST(Run, NoLineIsWiderThanAHundredColumns) {
+  for (const char* name : {"capstone", "seven_ranks", "ddp"}) {
+    // The story and paths may be as wide as they are.
+    const std::string out = rehearse({"run", shipped_scenario(name)}).out;
+    for (std::size_t start = 0; start < out.size();) {
+      const std::size_t end = out.find('\n', start);
+      const std::string line = out.substr(start, end - start);
+      if (line.find('/') == std::string::npos) {
+        EXPECT_LE(line.size(), 100u) << line;
+      }
+      start = end + 1;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace rehearse::testing_command

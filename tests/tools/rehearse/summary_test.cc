@@ -1,0 +1,91 @@
+#include "tools/rehearse/summary.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "tests/tools/rehearse/run_in_process.h"
+
+namespace rehearse {
+namespace {
+
+using nlohmann::json;
+using testing_command::Ran;
+using testing_command::TemporaryDirectory;
+
+std::set<std::string> keys(const json& object) {
+  std::set<std::string> names;
+  for (const auto& [key, value] : object.items()) names.insert(key);
+  return names;
+}
+
+json summary_of(const std::vector<std::string>& more) {
+  std::vector<std::string> words = {"run", testing_command::shipped_scenario("capstone"), "--format", "json"};
+  words.insert(words.end(), more.begin(), more.end());
+  return json::parse(testing_command::rehearse(words).out);
+}
+
+TEST(Summary, HasTheFieldsItsReadersKnow) {
+  const json summary = summary_of({});
+  EXPECT_EQ(keys(summary),
+            (std::set<std::string>{"scenario",          "seed",           "outcome", "exit_code",   "scenario_sha256",
+                                   "arithmetic_sha256", "weights_sha256", "events",  "messages",    "bytes_on_wire",
+                                   "simulated_seconds", "wall_seconds",   "steps",   "losses",      "rank0_losses",
+                                   "grad_norms",        "param_norms",    "memory",  "checkpoints", "communication",
+                                   "expectations"}));
+  EXPECT_EQ(summary["steps"], 20);
+  for (const char* array : {"losses", "rank0_losses", "grad_norms", "param_norms"}) {
+    EXPECT_EQ(summary[array].size(), 20u) << array;
+  }
+  const std::set<std::string> kinds = {"parameters", "gradients", "optimizer", "activations_peak",
+                                       "communication_buffers"};
+  EXPECT_EQ(keys(summary["memory"]), (std::set<std::string>{"per_rank", "max", "mean"}));
+  EXPECT_EQ(keys(summary["memory"]["max"]), kinds);
+  EXPECT_EQ(keys(summary["memory"]["mean"]), kinds);
+  ASSERT_EQ(summary["memory"]["per_rank"].size(), 4u);
+  EXPECT_EQ(summary["memory"]["per_rank"][2]["rank"], 2);
+  EXPECT_EQ(summary["memory"]["per_rank"][2]["optimizer"], 89472);
+  EXPECT_EQ(summary["memory"]["mean"]["optimizer"], 89472.0);
+  EXPECT_EQ(keys(summary["checkpoints"][0]), (std::set<std::string>{"step", "directory", "bytes", "manifest_sha256"}));
+  EXPECT_EQ(keys(summary["communication"][0]),
+            (std::set<std::string>{"operation", "calls", "messages", "bytes", "seconds"}));
+  for (const json& expectation : summary["expectations"]) {
+    EXPECT_EQ(keys(expectation), (std::set<std::string>{"name", "held", "detail"}));
+    EXPECT_TRUE(expectation["held"]);
+  }
+}
+
+TEST(Summary, IsAFunctionOfScenarioAndSeedButForWallSeconds) {
+  json first = summary_of({});
+  json second = summary_of({});
+  EXPECT_NE(first["wall_seconds"], nullptr);
+  first.erase("wall_seconds");
+  second.erase("wall_seconds");
+  EXPECT_EQ(first.dump(), second.dump());
+  EXPECT_NE(summary_of({"--seed", "7"})["weights_sha256"], first["weights_sha256"]);
+}
+
+TEST(Summary, MetricsNumbersRoundTripAndNonFiniteOnesAreStrings) {
+  StepRecord step;
+  step.report.step = 3;
+  step.report.applied_steps = 3;
+  step.report.loss = 0.1 + 0.2;
+  step.report.grad_norm = std::numeric_limits<double>::quiet_NaN();
+  step.report.lr = -std::numeric_limits<double>::infinity();
+  step.report.tokens = 256;
+  step.step_seconds = Duration::picoseconds(1'234'567'890'123);
+  const json line = json::parse(write_metrics_line(step));
+  EXPECT_EQ(keys(line), (std::set<std::string>{"step", "attempt", "generation", "applied_steps", "loss", "grad_norm",
+                                               "lr", "param_norm", "step_seconds", "tokens"}));
+  EXPECT_EQ(line["loss"].get<double>(), 0.1 + 0.2);
+  EXPECT_EQ(line["grad_norm"], "nan");
+  EXPECT_EQ(line["lr"], "-inf");
+  EXPECT_EQ(line["step_seconds"].get<double>(), 1.234567890123);
+  EXPECT_EQ(write_metrics_line(step).find('\n'), std::string::npos);
+}
+
+}  // namespace
+}  // namespace rehearse

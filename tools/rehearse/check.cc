@@ -1,0 +1,100 @@
+#include <string>
+
+#include "sim/config/loader.h"
+#include "tools/rehearse/commands.h"
+#include "tools/rehearse/estimate.h"
+#include "tools/rehearse/json.h"
+#include "tools/rehearse/report_header.h"
+#include "tools/rehearse/text_table.h"
+
+namespace rehearse {
+namespace {
+
+using Align = TextTable::Align;
+
+OrderedJson traffic_json(const std::vector<Traffic>& rows) {
+  OrderedJson list = OrderedJson::array();
+  for (const Traffic& row : rows) {
+    list.push_back(OrderedJson{{"operation", name_of(row.operation)},
+                               {"calls", row.calls},
+                               {"messages", row.messages},
+                               {"bytes", row.bytes.count()}});
+  }
+  return list;
+}
+
+std::string json_text(const Scenario& scenario, const Estimate& estimate) {
+  OrderedJson json;
+  json["scenario"] = scenario.name;
+  json["seed"] = scenario.seed;
+  json["scenario_sha256"] = scenario.scenario_sha256;
+  json["arithmetic_sha256"] = scenario.arithmetic_sha256;
+  json["ranks"] = scenario.ranks;
+  json["parameters"] = estimate.parameters;
+  json["padded_parameters"] = estimate.padded_parameters;
+  json["units"] = estimate.units;
+  json["communication_at_start"] = traffic_json(estimate.start);
+  json["communication_per_step"] = traffic_json(estimate.step);
+  json["memory_per_rank"] = OrderedJson{{"parameters", estimate.parameter_bytes.count()},
+                                        {"gradients", estimate.gradient_bytes.count()},
+                                        {"optimizer", estimate.optimizer_bytes.count()},
+                                        {"activations_peak", estimate.activation_bytes.count()}};
+  json["flops"] = json_number(estimate.flops);
+  json["estimated_wall_seconds"] = json_number(estimate.wall_seconds);
+  return json.dump(2) + "\n";
+}
+
+void add_traffic(TextTable& table, const std::string& when, const std::vector<Traffic>& rows) {
+  for (const Traffic& row : rows) {
+    table.add({when, name_of(row.operation), grouped(row.calls), grouped(row.messages), grouped(row.bytes.count())});
+  }
+}
+
+std::string wall_time(double seconds) {
+  if (seconds < 1) return "less than a second";
+  if (seconds < 120) return "about " + significant(seconds, 2) + " s";
+  if (seconds < 7200) return "about " + significant(seconds / 60, 2) + " min";
+  return "about " + significant(seconds / 3600, 3) + " h";
+}
+
+std::string report(const Scenario& scenario, const Estimate& estimate, const Style& style) {
+  std::string out = header_report(scenario, 0, style);
+  out += field_line("units", grouped(estimate.units) + " of gradients, " + grouped(estimate.padded_parameters) +
+                                 " elements with padding");
+
+  TextTable communication(
+      {{"when", Align::kLeft}, {"operation", Align::kLeft}, {"calls a rank"}, {"messages"}, {"bytes"}});
+  add_traffic(communication, "start", estimate.start);
+  add_traffic(communication, "step", estimate.step);
+  out += section_title("Communication of all ranks, by formula; checkpoints apart", style);
+  out += communication.text(style);
+
+  TextTable memory({{"parameters"}, {"gradients"}, {"optimizer"}, {"activations"}, {"total"}});
+  const Bytes total =
+      estimate.parameter_bytes + estimate.gradient_bytes + estimate.optimizer_bytes + estimate.activation_bytes;
+  memory.add({grouped(estimate.parameter_bytes.count()), grouped(estimate.gradient_bytes.count()),
+              grouped(estimate.optimizer_bytes.count()), grouped(estimate.activation_bytes.count()),
+              grouped(total.count())});
+  out += section_title("Memory of a rank in bytes, by formula; messages in flight apart", style) + memory.text(style);
+  out += "  all " + std::to_string(scenario.ranks) + " ranks in this process: at least " +
+         to_string(Bytes(total.count() * scenario.ranks)) + "\n\n";
+
+  out += field_line("wall time", wall_time(estimate.wall_seconds) + " on one core: " + significant(estimate.flops, 3) +
+                                     " floating-point operations at an assumed " +
+                                     significant(kAssumedFlopsPerSecond / 1e9, 3) + " GFLOP/s");
+  out += "  scenario_sha256    " + scenario.scenario_sha256 + "\n";
+  out += "  arithmetic_sha256  " + scenario.arithmetic_sha256 + "\n";
+  return out + "  " + style.good("valid") + "; nothing was run\n";
+}
+
+}  // namespace
+
+ExitCode execute_check(const CheckCommand& command, Console& console) {
+  const Scenario scenario = load_scenario(command.scenario, command.load);
+  const Estimate estimated = estimate(scenario);
+  console.out << (command.format == Format::kJson ? json_text(scenario, estimated)
+                                                  : report(scenario, estimated, Style(console.colors)));
+  return ExitCode::kDone;
+}
+
+}  // namespace rehearse

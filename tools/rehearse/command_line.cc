@@ -1,0 +1,174 @@
+#include "tools/rehearse/command_line.h"
+
+#include <algorithm>
+#include <boost/program_options.hpp>
+#include <charconv>
+#include <cstdint>
+
+#include "core/base/error.h"
+#include "sim/config/origins.h"
+#include "tools/rehearse/help.h"
+#include "tools/rehearse/version.h"
+
+namespace rehearse {
+namespace {
+
+namespace po = boost::program_options;
+
+[[noreturn]] void refuse(const std::string& command, const std::string& what) {
+  throw InputError(command + ": " + what + "; see 'rehearse " + command + " --help'");
+}
+
+// What a command takes besides its one argument.
+struct Shape {
+  std::string command;
+  std::string argument;  // "SCENARIO"
+  bool loads = false;    // --seed, --set
+  bool writes = false;   // --out, --force
+};
+
+std::vector<std::string> option_names(const Shape& shape) {
+  std::vector<std::string> names = {"--format", "--help"};
+  if (shape.loads) names.insert(names.end(), {"--seed", "--set"});
+  if (shape.writes) names.insert(names.end(), {"--out", "--force"});
+  return names;
+}
+
+std::uint64_t parse_seed(const std::string& command, const std::string& text) {
+  std::uint64_t seed = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    refuse(command, "--seed: found '" + text + "'; allowed: a whole number from 0 to 18446744073709551615");
+  }
+  return seed;
+}
+
+Format parse_format(const std::string& command, const std::string& text) {
+  if (text == "text") return Format::kText;
+  if (text == "json") return Format::kJson;
+  refuse(command, "--format: found '" + text + "'; allowed: text, json");
+}
+
+// The words of one command, taken apart.
+struct Parsed {
+  bool help = false;
+  std::string argument;
+  LoadOptions load;
+  std::string out;
+  bool force = false;
+  Format format = Format::kText;
+};
+
+[[noreturn]] void refuse_unknown(const Shape& shape, std::string option) {
+  option = option.substr(0, option.find('='));
+  if (!shape.loads && shape.writes && (option == "--seed" || option == "--set")) {
+    refuse(shape.command, option +
+                              " is not offered: a checkpoint continues its own run and no other; to change the "
+                              "scenario, use 'rehearse run'");
+  }
+  refuse(shape.command, "unknown option '" + option + "'; " + suggestion(option, option_names(shape)));
+}
+
+po::variables_map read_options(const Shape& shape, const std::vector<std::string>& words) {
+  po::options_description all;
+  auto add = all.add_options();
+  add("help,h", "");
+  add("format", po::value<std::string>()->default_value("text"));
+  add("argument", po::value<std::vector<std::string>>());
+  if (shape.loads) {
+    add("seed", po::value<std::string>());
+    add("set", po::value<std::vector<std::string>>()->composing());
+  }
+  if (shape.writes) {
+    add("out", po::value<std::string>());
+    add("force", "");
+  }
+  po::positional_options_description positions;
+  positions.add("argument", -1);
+  // No guessing from prefixes: a script that works by one would break with the next option.
+  const int style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
+  po::variables_map values;
+  try {
+    po::store(po::command_line_parser(words).options(all).positional(positions).style(style).run(), values);
+  } catch (const po::unknown_option& error) {
+    refuse_unknown(shape, error.get_option_name());
+  } catch (const po::multiple_occurrences& error) {
+    refuse(shape.command, error.get_option_name() + " is given more than once");
+  } catch (const po::error_with_option_name& error) {
+    refuse(shape.command, error.what());
+  } catch (const po::error& error) {
+    refuse(shape.command, error.what());
+  }
+  return values;
+}
+
+Parsed parse(const Shape& shape, const std::vector<std::string>& words) {
+  // Asked for help, nothing else on the line matters.
+  Parsed parsed;
+  parsed.help = std::find(words.begin(), words.end(), "--help") != words.end();
+  if (parsed.help) return parsed;
+
+  const po::variables_map values = read_options(shape, words);
+  parsed.help = values.count("help") != 0;
+  if (parsed.help) return parsed;
+  parsed.format = parse_format(shape.command, values["format"].as<std::string>());
+  if (values.count("argument") == 0) refuse(shape.command, "needs a " + shape.argument);
+  const auto arguments = values["argument"].as<std::vector<std::string>>();
+  if (arguments.size() > 1) {
+    refuse(shape.command, "takes one " + shape.argument + ", found '" + arguments[0] + "' and '" + arguments[1] + "'");
+  }
+  parsed.argument = arguments.front();
+  if (parsed.argument.empty()) refuse(shape.command, shape.argument + ": found an empty path");
+  if (values.count("seed") != 0) parsed.load.seed = parse_seed(shape.command, values["seed"].as<std::string>());
+  if (values.count("set") != 0) parsed.load.overrides = values["set"].as<std::vector<std::string>>();
+  if (values.count("out") != 0) {
+    parsed.out = values["out"].as<std::string>();
+    if (parsed.out.empty()) refuse(shape.command, "--out: found an empty path");
+  }
+  parsed.force = values.count("force") != 0;
+  if (parsed.force && parsed.out.empty()) refuse(shape.command, "--force has no meaning without --out");
+  return parsed;
+}
+
+Shape shape_of(const std::string& command) {
+  Shape shape;
+  shape.command = command;
+  shape.argument = command == "resume" ? "CHECKPOINT_DIR" : command == "inspect" ? "PATH" : "SCENARIO";
+  shape.loads = command == "run" || command == "check";
+  shape.writes = command == "run" || command == "resume";
+  return shape;
+}
+
+bool is_command(const std::string& word) {
+  const std::vector<std::string>& names = command_names();
+  return std::find(names.begin(), names.end(), word) != names.end();
+}
+
+}  // namespace
+
+Command parse_command_line(const std::vector<std::string>& words) {
+  const std::string& command = words.front();
+  if (command == "--version") return PrintCommand{std::string("rehearse ") + version() + "\n"};
+  if (command == "--help" || command == "-h" || command == "help") {
+    if (words.size() > 1 && is_command(words[1])) return PrintCommand{command_help(words[1])};
+    return PrintCommand{general_help()};
+  }
+  if (!is_command(command)) {
+    std::vector<std::string> known = command_names();
+    known.insert(known.end(), {"--help", "--version"});
+    const std::string kind = command.starts_with('-') ? "option" : "command";
+    throw InputError("unknown " + kind + " '" + command + "'; " + suggestion(command, known) +
+                     "; see 'rehearse --help'");
+  }
+
+  Parsed parsed = parse(shape_of(command), {words.begin() + 1, words.end()});
+  if (parsed.help) return PrintCommand{command_help(command)};
+  if (command == "run") {
+    return RunCommand{parsed.argument, std::move(parsed.load), parsed.out, parsed.force, parsed.format};
+  }
+  if (command == "resume") return ResumeCommand{parsed.argument, parsed.out, parsed.force, parsed.format};
+  if (command == "check") return CheckCommand{parsed.argument, std::move(parsed.load), parsed.format};
+  return InspectCommand{parsed.argument, parsed.format};
+}
+
+}  // namespace rehearse

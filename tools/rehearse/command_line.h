@@ -1,0 +1,52 @@
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "sim/config/loader.h"
+
+namespace rehearse {
+
+enum class Format { kText, kJson };
+
+// What the user typed, read and checked as far as that goes without opening a file.
+
+struct RunCommand {
+  std::string scenario;
+  LoadOptions load;
+  std::string out;  // empty: no files
+  bool force = false;
+  Format format = Format::kText;
+};
+
+struct ResumeCommand {
+  std::string checkpoint;
+  std::string out;
+  bool force = false;
+  Format format = Format::kText;
+};
+
+struct InspectCommand {
+  std::string path;
+  Format format = Format::kText;
+};
+
+struct CheckCommand {
+  std::string scenario;
+  LoadOptions load;
+  Format format = Format::kText;
+};
+
+// Something to print and nothing to do.
+struct PrintCommand {
+  std::string text;
+};
+
+using Command = std::variant<RunCommand, ResumeCommand, InspectCommand, CheckCommand, PrintCommand>;
+
+// `words` are the arguments without the program's name, at least one. Throws InputError that says what is wrong and
+// what would be right.
+Command parse_command_line(const std::vector<std::string>& words);
+
+}  // namespace rehearse

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "core/base/error.h"
+#include "tools/rehearse/command_line.h"
+#include "tools/rehearse/console.h"
+
+namespace rehearse {
+
+// One function a command; what it throws is the command's error, what it returns the command's exit code.
+ExitCode execute_run(const RunCommand& command, Console& console);
+ExitCode execute_resume(const ResumeCommand& command, Console& console);
+ExitCode execute_check(const CheckCommand& command, Console& console);
+ExitCode execute_inspect(const InspectCommand& command, Console& console);
+
+}  // namespace rehearse

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/base/units.h"
+#include "core/runtime/communicator.h"
+#include "sim/config/scenario.h"
+
+namespace rehearse {
+
+// Messages and bytes of one operation, all ranks together.
+struct Traffic {
+  Operation operation = Operation::kPointToPoint;
+  std::int64_t calls = 0;  // of one rank
+  std::int64_t messages = 0;
+  Bytes bytes;
+};
+
+// What a scenario takes, by formula. With N ranks, P parameters in units padded to 16 N, s bytes an element:
+//   a step, zero_stage 1   reduce_scatter and all_gather of each unit: N (N - 1) messages, (N - 1) s P bytes each;
+//                          all_gather of four doubles a rank: N (N - 1) messages, 32 N (N - 1) bytes
+//   a step, zero_stage 0   all_reduce of each unit: 2 N (N - 1) messages, 2 (N - 1) s P bytes; the same all_gather
+//   the start              broadcast of each unit: N - 1 messages, (N - 1) s P bytes
+// Saving and loading checkpoints, and messages in flight, are not in it.
+struct Estimate {
+  std::int64_t parameters = 0;
+  std::int64_t padded_parameters = 0;
+  std::int64_t units = 0;
+  std::vector<Traffic> start;
+  std::vector<Traffic> step;
+  // Of a rank.
+  Bytes parameter_bytes;
+  Bytes gradient_bytes;
+  Bytes optimizer_bytes;
+  Bytes activation_bytes;
+  // Products of all ranks in all steps, forward and backward, and the steps that a check of resume_from runs again.
+  double flops = 0;
+  double wall_seconds = 0;
+};
+
+// What a core makes of the products of models from small to large, in float32 operations a second; half that in
+// float64. A rough middle of what was measured, so that a run of minutes is not taken for one of hours.
+inline constexpr double kAssumedFlopsPerSecond = 20e9;
+
+Estimate estimate(const Scenario& scenario);
+
+}  // namespace rehearse

@@ -1,0 +1,112 @@
+#include "tools/rehearse/help.h"
+
+#include "core/base/check.h"
+#include "tools/rehearse/version.h"
+
+namespace rehearse {
+namespace {
+
+constexpr const char* kGeneral = R"(: a deterministic discrete-event cluster simulator for distributed training
+
+usage: rehearse COMMAND ...
+
+  run SCENARIO            run a scenario and say what came of it
+  resume CHECKPOINT_DIR   continue a run from a checkpoint on disk, to the same bytes
+  check SCENARIO          is it valid, what would it send and hold, how long would it take; nothing is run
+  inspect PATH            look into a checkpoint (every hash verified), a tensor file or a scenario
+
+  rehearse COMMAND --help explains a command, rehearse --version prints the version.
+
+examples:
+  rehearse run scenarios/capstone.textproto
+  rehearse run scenarios/capstone.textproto --seed 7 --set train.steps=40 --out out/seed7
+  rehearse resume out/seed7/checkpoints/step_000010
+  rehearse inspect out/seed7/checkpoints/step_000010
+
+exit codes: 0 done, and everything expected held; 1 ran, but an expectation or an invariant failed; 2 bad command line,
+  scenario or input file; 3 deadlock; 4 reading or writing real files failed; 130 interrupted, with readable files left
+)";
+
+constexpr const char* kRun =
+    R"(usage: rehearse run SCENARIO [--seed N] [--set PATH=VALUE]... [--out DIR] [--force] [--format text|json]
+
+Runs a scenario, prints what it ran and what came of it, and ends with 0 where everything the scenario expects held.
+The same scenario and seed give the same bits, on every machine.
+
+  --seed N           another seed than the file's: 0 to 18446744073709551615
+  --set PATH=VALUE   another value for a field, named as in the file: --set train.steps=40; may be given again
+  --out DIR          also write DIR: summary.json, metrics.jsonl (a line as each step ends), scenario.textproto with
+                     its input files (up to 64 MiB each) in inputs/, and each checkpoint in checkpoints/step_NNNNNN.
+                     DIR must be missing or empty.
+  --force            take a DIR that holds an earlier run, whose files are deleted first. A DIR with anything in it
+                     that rehearse does not write itself is refused all the same.
+  --format json      print summary.json on standard output, and nothing else there
+
+Ctrl-C ends the run in order: files are complete and readable, the exit code is 130. A second one ends it at once.
+
+examples:
+  rehearse run scenarios/capstone.textproto
+  rehearse run scenarios/capstone.textproto --seed 7 --out out/seed7
+  rehearse run scenarios/ddp.textproto --set cluster.network.latency=50us
+  rehearse run scenarios/text.textproto --format json
+)";
+
+constexpr const char* kResume = R"(usage: rehearse resume CHECKPOINT_DIR [--out DIR] [--force] [--format text|json]
+
+Continues the run that a checkpoint directory was taken from to its last step. Every file of the checkpoint is verified
+first. The weights at the end are those of the run that was never interrupted, bit for bit. The scenario and its inputs
+come from the checkpoint; an input over 64 MiB comes from where it was, if its SHA-256 is still the same.
+
+  --out DIR       as in rehearse run; metrics and checkpoints are those after the checkpoint's step
+  --force         as in rehearse run
+  --format json   print summary.json on standard output, and nothing else there
+
+--seed and --set are not offered: a checkpoint continues its own run and no other.
+
+examples:
+  rehearse run scenarios/capstone.textproto --out out/capstone
+  rehearse resume out/capstone/checkpoints/step_000010
+  rehearse resume out/capstone/checkpoints/step_000010 --out out/continued
+)";
+
+constexpr const char* kCheck = R"(usage: rehearse check SCENARIO [--seed N] [--set PATH=VALUE]... [--format text|json]
+
+Says whether a scenario is valid, and what it would do: its layout and parameters, messages and bytes of a step, memory
+of a rank, and how long it would take on one core here, at an assumed 20 GFLOP/s. All of it by formula: nothing is run.
+
+examples:
+  rehearse check scenarios/capstone.textproto
+  rehearse check scenarios/capstone.textproto --set cluster.ranks=64
+)";
+
+constexpr const char* kInspect = R"(usage: rehearse inspect PATH [--format text|json]
+
+Looks into what PATH is:
+  a checkpoint directory   verifies every hash, then shows step, layout, schedule, units, shards and tensors
+  a safetensors file       names, types, shapes, sizes and SHA-256 of its tensors
+  a scenario               its canonical text, defaults written out, and its hashes
+
+examples:
+  rehearse inspect out/capstone/checkpoints/step_000010
+  rehearse inspect out/capstone/checkpoints/step_000010/model.safetensors
+  rehearse inspect scenarios/capstone.textproto
+)";
+
+}  // namespace
+
+const std::vector<std::string>& command_names() {
+  static const std::vector<std::string> kNames = {"run", "resume", "check", "inspect"};
+  return kNames;
+}
+
+std::string general_help() { return std::string("rehearse ") + version() + kGeneral; }
+
+std::string command_help(std::string_view command) {
+  if (command == "run") return kRun;
+  if (command == "resume") return kResume;
+  if (command == "check") return kCheck;
+  CHECK(command == "inspect");
+  return kInspect;
+}
+
+}  // namespace rehearse

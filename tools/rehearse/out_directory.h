@@ -1,0 +1,42 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/cluster/training_run.h"
+#include "sim/config/loader.h"
+#include "tools/rehearse/real_files.h"
+
+namespace rehearse {
+
+// The directory that --out names. At every moment what is in it can be read: metrics.jsonl grows line by line,
+// everything else appears whole under its name. summary.json comes last, so a directory that has one is complete.
+class OutDirectory {
+ public:
+  // Takes a directory that is missing or empty, or, with `force`, one that holds nothing but files of an earlier run,
+  // which are deleted. `source` is what the run reads: it may not lie in a directory that is to be deleted. Throws
+  // InputError where the directory cannot be taken, before anything was changed, and RealIoError.
+  OutDirectory(const std::string& path, bool force, const std::string& source);
+
+  const std::string& path() const { return path_; }
+
+  // scenario.textproto and its inputs/.
+  void write_scenario(const ScenarioCopy& copy);
+  void append_metrics(const std::string& line) { metrics_->append(line); }
+  // checkpoints/step_000010, whole or not at all. The oldest of those exported goes when there are more than `keep`
+  // (0: all stay).
+  void export_checkpoint(const CheckpointRecord& checkpoint, std::int64_t keep);
+  // Ends the directory: exported checkpoints that the run itself has deleted go, metrics and summary become durable.
+  void finish(const std::vector<CheckpointRecord>& checkpoints, const std::string& summary);
+
+ private:
+  void remove_checkpoint(std::size_t index);
+
+  std::string path_;
+  std::optional<LineWriter> metrics_;
+  std::vector<std::string> exported_;  // names in checkpoints/, oldest first
+};
+
+}  // namespace rehearse

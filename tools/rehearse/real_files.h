@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+// The real disk. Whatever fails throws RealIoError with path and reason.
+
+namespace rehearse {
+
+// Makes a directory and those above it that are missing.
+void make_directories(const std::string& path);
+// The same for a directory that must not exist yet, and whose parent must.
+void make_new_directory(const std::string& path);
+// Makes names in a directory durable: those of new, renamed and removed files.
+void sync_directory(const std::string& path);
+
+// A new file with these bytes, durable but for its name.
+void write_new_file(const std::string& path, std::span<const std::byte> bytes);
+// The file with these bytes whole or as it was: written under a temporary name beside it (temporary_path), synced,
+// renamed, name synced.
+void write_file_atomically(const std::string& path, std::string_view text);
+// "DIR/.NAME.tmp"
+std::string temporary_path(const std::string& path);
+
+void rename_path(const std::string& from, const std::string& to);
+// A file, or a directory with all in it; symbolic links are removed, never followed. Nothing there is fine.
+void remove_tree(const std::string& path);
+
+// A file that grows line by line and can be read at any time.
+class LineWriter {
+ public:
+  // A new file; it must not exist.
+  explicit LineWriter(std::string path);
+  ~LineWriter();
+  LineWriter(const LineWriter&) = delete;
+  LineWriter& operator=(const LineWriter&) = delete;
+
+  // Adds the line and a newline; they are in the file when this returns.
+  void append(const std::string& line);
+  void sync();
+
+ private:
+  std::string path_;
+  int file_ = -1;
+};
+
+}  // namespace rehearse

@@ -1,0 +1,140 @@
+#include "tools/rehearse/report_header.h"
+
+#include <variant>
+
+#include "core/model/layout.h"
+#include "sim/config/device_presets.h"
+#include "tools/rehearse/text_table.h"
+
+namespace rehearse {
+namespace {
+
+std::string count_of(std::int64_t count, const std::string& noun) {
+  return grouped(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+struct DataLine {
+  std::string operator()(const MarkovConfig& data) const {
+    const std::string noise = data.noise_ppb == 0 ? "no noise" : "noise " + significant(data.noise_ppb / 1e9, 9);
+    return "synthetic MARKOV: " + count_of(data.states, "state") + " in one cycle, " + noise;
+  }
+  std::string operator()(const TextConfig& data) const { return of_file("characters of ", data.file); }
+  std::string operator()(const TokensConfig& data) const { return of_file("tokens of ", data.file); }
+
+  static std::string of_file(const std::string& what, const InputFile& file) {
+    return what + file.path + " (" + to_string(Bytes(static_cast<std::int64_t>(file.contents->size()))) + ", sha256 " +
+           file.sha256.substr(0, 12) + "...)";
+  }
+};
+
+std::string train_line(const TrainConfig& train) {
+  std::string line = count_of(train.steps, "step") + ", " + count_of(train.batch, "sequence") + " a rank and step";
+  if (train.accumulate > 1) line += " in " + std::to_string(train.accumulate) + " microbatches";
+  line += train.adam.weight_decay > 0 ? ", AdamW lr " : ", Adam lr ";
+  line += significant(train.adam.lr, 6);
+  if (train.schedule.warmup_steps > 0) line += ", warm-up " + std::to_string(train.schedule.warmup_steps);
+  if (train.schedule.cosine) line += ", cosine to " + significant(train.schedule.min_lr, 6);
+  if (train.clip_norm) line += ", clip " + significant(*train.clip_norm, 6);
+  if (train.lr_spike) {
+    line += ", lr x " + significant(train.lr_spike->factor, 6) + " in step " + std::to_string(train.lr_spike->step);
+  }
+  return line;
+}
+
+std::string network_line(const NetworkConfig& network) {
+  std::string line = "switch, " + to_string(network.latency) + " one way, " + to_string(network.bandwidth) + " a port";
+  if (network.jitter > Duration()) line += ", jitter up to " + to_string(network.jitter);
+  return line;
+}
+
+std::string device_line(const Scenario& scenario) {
+  std::string line = scenario.device_name;
+  if (find_device_preset(line) != nullptr) {
+    line += ", " + significant(static_cast<double>(scenario.device.rate.per_second()) / 1e12, 6) + " TFLOPS";
+  }
+  for (const RankSlowdown& slow : scenario.device.slowdowns) {
+    line += ", rank " + std::to_string(slow.rank) + " x " +
+            significant(static_cast<double>(slow.numerator) / static_cast<double>(slow.denominator), 6) + " as slow";
+  }
+  return line;
+}
+
+std::string checkpoint_line(const CheckpointConfig& checkpoint) {
+  if (checkpoint.every_steps == 0) return "none";
+  std::string line = "after every " + count_of(checkpoint.every_steps, "step");
+  if (checkpoint.every_steps == 1) line = "after every step";
+  return line + (checkpoint.keep == 0 ? ", all kept" : ", the newest " + std::to_string(checkpoint.keep) + " kept");
+}
+
+// The story's paragraphs, wrapped.
+std::string story_text(const std::string& story) {
+  std::string out;
+  std::string paragraph;
+  const auto end_paragraph = [&] {
+    out += wrapped(paragraph, "", kReportColumns);
+    paragraph.clear();
+  };
+  for (std::size_t start = 0; start < story.size();) {
+    const std::size_t end = std::min(story.find('\n', start), story.size());
+    const std::string line = story.substr(start, end - start);
+    if (line.empty()) end_paragraph();
+    paragraph += line + " ";
+    start = end + 1;
+  }
+  end_paragraph();
+  return out;
+}
+
+}  // namespace
+
+std::string field_line(const std::string& name, const std::string& value) {
+  return "  " + name + std::string(12 - std::min<std::size_t>(name.size(), 11), ' ') + value + "\n";
+}
+
+std::string section_title(const std::string& text, const Style& style) {
+  std::string line = "\n";
+  line += style.bold(text);
+  line += "\n";
+  return line;
+}
+
+std::string model_line(const Scenario& scenario) {
+  const ModelConfig& model = scenario.train.model;
+  return "MiniGPT: " + count_of(model.layers, "layer") + ", embed " + std::to_string(model.embed) + ", " +
+         count_of(model.heads, "head") + ", vocab " + grouped(model.vocab) + ", context " + grouped(model.context) +
+         "; " + grouped(ParameterLayout(model).total()) + " parameters, " +
+         (scenario.train.dtype == DType::kFloat64 ? "float64" : "float32");
+}
+
+std::string layout_line(const Scenario& scenario) {
+  const TrainConfig& train = scenario.train;
+  std::string line = std::to_string(scenario.ranks) + ", data-parallel, ";
+  line += train.zero_stage == 0 ? "optimizer whole on every rank (DDP, zero_stage 0)"
+                                : "optimizer sharded (ZeRO-1, zero_stage 1)";
+  if (train.bucket_bytes > 0) line += ", buckets of " + to_string(Bytes(train.bucket_bytes));
+  return line;
+}
+
+std::string header_report(const Scenario& scenario, std::int64_t resumed_from, const Style& style) {
+  std::string out = style.bold(scenario.name) + "\n" + story_text(scenario.story) + "\n";
+  if (resumed_from > 0) {
+    out += field_line("continues", "from the checkpoint of step " + std::to_string(resumed_from) + " to step " +
+                                       std::to_string(scenario.train.steps));
+  }
+  out += field_line("seed", std::to_string(scenario.seed));
+  out += field_line("ranks", layout_line(scenario));
+  out += field_line("model", model_line(scenario));
+  if (scenario.train.init_file) out += field_line("initial", DataLine::of_file("", *scenario.train.init_file));
+  out += field_line("data", std::visit(DataLine(), scenario.train.data));
+  out += field_line("train", train_line(scenario.train));
+  out += field_line("network", network_line(scenario.network));
+  out += field_line("device", device_line(scenario));
+  if (scenario.train.checkpoint.every_steps > 0) {
+    out += field_line("storage",
+                      to_string(scenario.storage.latency) + " an operation, " + to_string(scenario.storage.bandwidth));
+  }
+  out += field_line("checkpoints", checkpoint_line(scenario.train.checkpoint));
+  return out;
+}
+
+}  // namespace rehearse

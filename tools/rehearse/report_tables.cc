@@ -1,0 +1,206 @@
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "core/checkpoint/names.h"
+#include "sim/check/optimizer_memory.h"
+#include "tools/rehearse/report.h"
+#include "tools/rehearse/report_header.h"
+#include "tools/rehearse/text_table.h"
+
+namespace rehearse {
+namespace {
+
+using Align = TextTable::Align;
+
+// Longer tables keep the first row, the last, and this many in between.
+constexpr std::size_t kAllStepsShown = 40;
+constexpr std::size_t kStepsBetween = 20;
+constexpr std::size_t kAllRanksShown = 16;
+
+// The indices of the rows to show of `count`, equally spaced where those are not all.
+std::vector<std::size_t> spaced_rows(std::size_t count) {
+  std::vector<std::size_t> rows;
+  if (count <= kAllStepsShown) {
+    for (std::size_t i = 0; i < count; ++i) rows.push_back(i);
+    return rows;
+  }
+  for (std::size_t i = 0; i <= kStepsBetween + 1; ++i) rows.push_back(i * (count - 1) / (kStepsBetween + 1));
+  return rows;
+}
+
+// Those, and the steps with a held-out loss where that makes the table no more than twice as long.
+std::vector<std::size_t> shown_rows(const std::vector<StepRecord>& steps, const std::map<std::int64_t, double>& evals) {
+  std::vector<std::size_t> rows = spaced_rows(steps.size());
+  if (rows.size() == steps.size() || evals.size() > kStepsBetween) return rows;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (evals.contains(steps[i].report.step)) rows.push_back(i);
+  }
+  std::sort(rows.begin(), rows.end());
+  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+  return rows;
+}
+
+constexpr std::pair<const char*, Bytes RankMemory::*> kMemoryColumns[] = {
+    {"parameters", &RankMemory::parameters},
+    {"gradients", &RankMemory::gradients},
+    {"optimizer", &RankMemory::optimizer},
+    {"activations", &RankMemory::activations_peak},
+    {"communication", &RankMemory::communication_buffers},
+};
+
+std::vector<std::string> memory_row(const std::string& name, const RankMemory& memory) {
+  std::vector<std::string> cells = {name};
+  Bytes total;
+  for (const auto& [column, bytes] : kMemoryColumns) {
+    cells.push_back(grouped((memory.*bytes).count()));
+    total += memory.*bytes;
+  }
+  cells.push_back(grouped(total.count()));
+  return cells;
+}
+
+// "12 P / N" with its numbers, and whether every rank holds just that.
+std::string optimizer_formula(const FinishedRun& run, const Style& style) {
+  const TrainConfig& train = run.scenario->train;
+  const int ranks = run.scenario->ranks;
+  const bool sharded = train.zero_stage > 0;
+  const Bytes expected = expected_optimizer_bytes(train, ranks);
+  const std::int64_t factor = 3 * size_of(train.dtype);
+  const std::int64_t padded = expected.count() / factor * (sharded ? ranks : 1);
+  bool holds = true;
+  for (const RankMemory& rank : run.record.memory) holds = holds && rank.optimizer == expected;
+  std::string text = "  optimizer = " + std::to_string(factor) + " P" + (sharded ? " / N" : "") + " = " +
+                     std::to_string(factor) + " x " + grouped(padded);
+  if (sharded) text += " / " + std::to_string(ranks);
+  text += " = " + grouped(expected.count()) + " bytes: ";
+  return text + (holds ? style.good("holds on every rank") : style.bad("DOES NOT HOLD")) + "\n";
+}
+
+}  // namespace
+
+std::string loss_table(const TrainingRecord& record, const Style& style) {
+  if (record.steps.empty()) return "";
+  std::map<std::int64_t, double> evals;
+  for (const EvalRecord& eval : record.evals) evals[eval.step] = eval.loss;
+  std::vector<TextTable::Column> columns = {{"step"}, {"loss"}, {"grad norm"}, {"lr"}, {"step time"}, {"simulated"}};
+  if (!evals.empty()) columns.insert(columns.begin() + 2, {"held-out loss"});
+  TextTable table(std::move(columns));
+  const auto eval_cell = [&](std::int64_t step) {
+    const auto found = evals.find(step);
+    return found == evals.end() ? std::string() : decimals(found->second, 6);
+  };
+  if (evals.contains(record.first_step - 1)) {
+    table.add({std::to_string(record.first_step - 1), "", eval_cell(record.first_step - 1), "", "", "", ""});
+  }
+  const std::vector<std::size_t> rows = shown_rows(record.steps, evals);
+  for (std::size_t row : rows) {
+    const StepRecord& step = record.steps[row];
+    std::vector<std::string> cells = {
+        std::to_string(step.report.step), decimals(step.report.loss, 6), significant(step.report.grad_norm, 6),
+        significant(step.report.lr, 6),   to_string(step.step_seconds),  to_string(step.report.ended.since_start())};
+    if (!evals.empty()) cells.insert(cells.begin() + 2, eval_cell(step.report.step));
+    table.add(std::move(cells));
+  }
+  std::string heading = "Loss: mean over ranks, before the step's update";
+  if (rows.size() < record.steps.size()) {
+    heading += " (" + std::to_string(rows.size()) + " of " + grouped(static_cast<std::int64_t>(record.steps.size())) +
+               " steps; --out and --format json have all)";
+  }
+  return section_title(heading, style) + table.text(style);
+}
+
+std::string memory_table(const FinishedRun& run, const Style& style) {
+  const std::vector<RankMemory>& memory = run.record.memory;
+  if (memory.empty()) return "";
+  std::vector<TextTable::Column> columns = {{"rank", Align::kLeft}};
+  for (const auto& [name, bytes] : kMemoryColumns) columns.push_back({name});
+  columns.push_back({"total"});
+  TextTable table(std::move(columns));
+  if (memory.size() <= kAllRanksShown) {
+    for (std::size_t rank = 0; rank < memory.size(); ++rank) table.add(memory_row(std::to_string(rank), memory[rank]));
+  }
+  RankMemory max;
+  RankMemory sum;
+  for (const RankMemory& rank : memory) {
+    for (const auto& [name, bytes] : kMemoryColumns) {
+      max.*bytes = std::max(max.*bytes, rank.*bytes);
+      sum.*bytes += rank.*bytes;
+    }
+  }
+  RankMemory mean = sum;
+  for (const auto& [name, bytes] : kMemoryColumns) {
+    mean.*bytes = Bytes((sum.*bytes).count() / static_cast<std::int64_t>(memory.size()));
+  }
+  table.add(memory_row("max", max));
+  table.add(memory_row("mean", mean));
+  std::string heading = "Memory of a rank in bytes; activations and communication at their peaks";
+  if (memory.size() > kAllRanksShown) heading += " (" + std::to_string(memory.size()) + " ranks)";
+  return section_title(heading, style) + table.text(style) + optimizer_formula(run, style);
+}
+
+std::string communication_table(const TrainingRecord& record, const Style& style) {
+  if (record.communication.empty()) return "";
+  TextTable table({{"operation", Align::kLeft}, {"calls a rank"}, {"messages"}, {"bytes"}, {"simulated time"}});
+  for (const CommunicationRow& row : record.communication) {
+    table.add({name_of(row.operation), grouped(row.calls), grouped(row.messages), grouped(row.bytes.count()),
+               to_string(row.time)});
+  }
+  return section_title("Communication: messages and bytes of all ranks, time of the rank that spent most", style) +
+         table.text(style);
+}
+
+std::string checkpoint_table(const TrainingRecord& record, const Style& style) {
+  std::string out;
+  if (!record.checkpoints.empty()) {
+    TextTable table(
+        {{"checkpoint", Align::kLeft}, {"step"}, {"shards"}, {"files"}, {"bytes"}, {"manifest sha256", Align::kLeft}});
+    for (const CheckpointRecord& checkpoint : record.checkpoints) {
+      const auto shards = std::count_if(checkpoint.files.begin(), checkpoint.files.end(),
+                                        [](const auto& file) { return file.first.starts_with("shard_"); });
+      table.add({checkpoint.directory, std::to_string(checkpoint.step), std::to_string(shards),
+                 std::to_string(checkpoint.files.size()), grouped(total_bytes(checkpoint).count()),
+                 manifest_sha256(checkpoint).substr(0, 16) + "..."});
+    }
+    out += section_title("Checkpoints", style) + table.text(style);
+  }
+  for (const std::string& failure : record.checkpoint_failures) {
+    out += "  " + style.bad("NOT SAVED") + " " + failure + "\n";
+  }
+  return out;
+}
+
+std::string deadlock_table(const TrainingRecord& record, const Style& style) {
+  if (record.waiting.empty()) return "";
+  TextTable table({{"rank"},
+                   {"activity", Align::kLeft},
+                   {"waits in", Align::kLeft},
+                   {"operation", Align::kLeft},
+                   {"peer"},
+                   {"tag (group.generation.sequence)", Align::kLeft},
+                   {"since"}});
+  for (const WaitingRow& row : record.waiting) {
+    const WaitInfo& wait = row.wait;
+    const std::string tag =
+        std::to_string(wait.group_id) + "." + std::to_string(wait.generation) + "." + std::to_string(wait.sequence);
+    table.add({std::to_string(row.rank), row.activity, wait.what, wait.in_call ? name_of(wait.operation) : "",
+               wait.in_call && wait.peer >= 0 ? std::to_string(wait.peer) : "", wait.in_call ? tag : "",
+               to_string(row.since.since_start())});
+  }
+  return section_title("Deadlock: who waits for what", style) + table.text(style);
+}
+
+std::string verdict_lines(const FinishedRun& run, const Style& style) {
+  std::string out;
+  for (const Verdict& verdict : run.verdicts) {
+    const std::string mark = verdict.held ? style.good("held  ") : style.bad("FAILED");
+    out += "  " + mark + "  " + verdict.name + (verdict.detail.empty() ? "" : ": " + verdict.detail) + "\n";
+  }
+  if (run.record.accumulation_difference) {
+    out += "          largest gradient difference, accumulated from whole batch: " +
+           significant(*run.record.accumulation_difference, 6) + "\n";
+  }
+  return out.empty() ? "" : section_title("Invariants and expectations", style) + out;
+}
+
+}  // namespace rehearse

@@ -1,0 +1,169 @@
+#include <chrono>
+#include <exception>
+#include <optional>
+#include <string>
+
+#include "sim/cluster/training_run.h"
+#include "sim/cluster/verdicts.h"
+#include "tools/rehearse/checkpoint_directory.h"
+#include "tools/rehearse/commands.h"
+#include "tools/rehearse/out_directory.h"
+#include "tools/rehearse/progress.h"
+#include "tools/rehearse/report.h"
+#include "tools/rehearse/report_header.h"
+#include "tools/rehearse/summary.h"
+
+namespace rehearse {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// A word as a POSIX shell reads it back.
+std::string quoted(const std::string& word) {
+  const char* plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=,:+@%";
+  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
+  std::string out = "'";
+  for (char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+// What run and resume have in common.
+struct Job {
+  Clock::time_point began;
+  Scenario scenario;
+  std::optional<ResumeFrom> resume;
+  std::string source;  // what is read: the scenario file or the checkpoint
+  std::string out;
+  bool force = false;
+  Format format = Format::kText;
+  std::string repeat;
+};
+
+// Hears what happens in the simulation and passes it on to the disk and the terminal. The simulator calls it from
+// inside rank programs, where an exception would look like a rank's failure: what goes wrong is kept and ends the run
+// instead.
+class Listener {
+ public:
+  Listener(const Job& job, OutDirectory* out, Console& console)
+      : job_(job), out_(out), console_(console), progress_(console.err, console.progress) {}
+
+  TrainingHooks hooks() {
+    TrainingHooks hooks;
+    hooks.on_step = [this](const StepRecord& step, std::int64_t total) {
+      guarded([&] {
+        if (out_ != nullptr) out_->append_metrics(write_metrics_line(step));
+        progress_.on_step(step.report.step, job_.resume ? job_.resume->step + 1 : 1, total, step.report.loss);
+      });
+    };
+    hooks.on_checkpoint = [this](const CheckpointRecord& checkpoint) {
+      guarded([&] {
+        if (out_ != nullptr) out_->export_checkpoint(checkpoint, job_.scenario.train.checkpoint.keep);
+      });
+    };
+    hooks.interrupted = [this] { return failure_ != nullptr || console_.interrupted(); };
+    return hooks;
+  }
+
+  void rethrow_failure() {
+    progress_.clear();
+    if (failure_ != nullptr) std::rethrow_exception(failure_);
+  }
+  void judging() { progress_.on_phase("checking what was expected"); }
+
+ private:
+  template <class Work>
+  void guarded(const Work& work) {
+    if (failure_ != nullptr) return;
+    try {
+      work();
+    } catch (...) {
+      failure_ = std::current_exception();
+    }
+  }
+
+  const Job& job_;
+  OutDirectory* out_;
+  Console& console_;
+  Progress progress_;
+  std::exception_ptr failure_;
+};
+
+FinishedRun simulate(const Job& job, OutDirectory* out, Console& console) {
+  Listener listener(job, out, console);
+  FinishedRun run;
+  run.scenario = &job.scenario;
+  run.record = run_training(job.scenario, job.resume, listener.hooks());
+  listener.rethrow_failure();
+  listener.judging();
+  TrainingHooks hooks;
+  hooks.interrupted = console.interrupted;
+  if (!console.interrupted()) run.verdicts = judge(job.scenario, run.record, hooks);
+  listener.rethrow_failure();
+  if (console.interrupted() && run.record.outcome == Outcome::kDone) {
+    // While it was judged: verdicts are worth nothing, and a run that was not judged did not succeed.
+    run.verdicts.clear();
+    run.record.outcome = Outcome::kInterrupted;
+    run.record.failure = "interrupted while its expectations were checked";
+    run.record.weights_sha256.clear();
+  }
+  run.exit_code = console.interrupted() ? ExitCode::kInterrupted : exit_code_of(run.record, run.verdicts);
+  run.wall_seconds = std::chrono::duration<double>(Clock::now() - job.began).count();
+  return run;
+}
+
+ExitCode execute(const Job& job, Console& console) {
+  const Style style(console.colors);
+  const bool text = job.format == Format::kText;
+  std::optional<OutDirectory> out;
+  if (!job.out.empty()) {
+    out.emplace(job.out, job.force, job.source);
+    out->write_scenario(make_scenario_copy(job.scenario));
+  }
+  if (text) console.out << header_report(job.scenario, job.resume ? job.resume->step : 0, style) << std::flush;
+
+  const FinishedRun run = simulate(job, out ? &*out : nullptr, console);
+
+  const std::string summary = out || !text ? write_summary(run) : "";
+  if (out) out->finish(run.record.checkpoints, summary);
+  if (text) {
+    console.out << result_report(run, job.repeat, style);
+    if (out) console.out << field_line("files", out->path());
+  } else {
+    console.out << summary;
+  }
+  return run.exit_code;
+}
+
+}  // namespace
+
+ExitCode execute_run(const RunCommand& command, Console& console) {
+  Job job;
+  job.began = Clock::now();
+  job.scenario = load_scenario(command.scenario, command.load);
+  job.source = command.scenario;
+  job.out = command.out;
+  job.force = command.force;
+  job.format = command.format;
+  job.repeat = quoted(console.program) + " run " + quoted(command.scenario);
+  if (command.load.seed) job.repeat += " --seed " + std::to_string(*command.load.seed);
+  for (const std::string& override : command.load.overrides) job.repeat += " --set " + quoted(override);
+  return execute(job, console);
+}
+
+ExitCode execute_resume(const ResumeCommand& command, Console& console) {
+  Job job;
+  job.began = Clock::now();
+  CheckpointOnDisk checkpoint = read_checkpoint_directory(command.checkpoint);
+  job.scenario = load_checkpoint_scenario(checkpoint, command.checkpoint);
+  job.resume.emplace();
+  job.resume->step = checkpoint.manifest.step;
+  job.resume->files = std::move(checkpoint.files);
+  job.source = command.checkpoint;
+  job.out = command.out;
+  job.force = command.force;
+  job.format = command.format;
+  job.repeat = quoted(console.program) + " resume " + quoted(command.checkpoint);
+  return execute(job, console);
+}
+
+}  // namespace rehearse

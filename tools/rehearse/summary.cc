@@ -1,0 +1,189 @@
+#include "tools/rehearse/summary.h"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "core/base/digest.h"
+#include "core/checkpoint/names.h"
+#include "tools/rehearse/json.h"
+
+namespace rehearse {
+namespace {
+
+OrderedJson per_step(const std::vector<StepRecord>& steps, const std::function<double(const StepRecord&)>& value) {
+  OrderedJson list = OrderedJson::array();
+  for (const StepRecord& step : steps) list.push_back(json_number(value(step)));
+  return list;
+}
+
+struct MemoryField {
+  const char* name;
+  Bytes RankMemory::*bytes;
+};
+constexpr MemoryField kMemoryFields[] = {
+    {"parameters", &RankMemory::parameters},
+    {"gradients", &RankMemory::gradients},
+    {"optimizer", &RankMemory::optimizer},
+    {"activations_peak", &RankMemory::activations_peak},
+    {"communication_buffers", &RankMemory::communication_buffers},
+};
+
+OrderedJson memory_json(const std::vector<RankMemory>& memory) {
+  OrderedJson per_rank = OrderedJson::array();
+  OrderedJson max;
+  OrderedJson mean;
+  for (std::size_t rank = 0; rank < memory.size(); ++rank) {
+    OrderedJson one;
+    one["rank"] = rank;
+    for (const MemoryField& field : kMemoryFields) one[field.name] = (memory[rank].*field.bytes).count();
+    per_rank.push_back(std::move(one));
+  }
+  for (const MemoryField& field : kMemoryFields) {
+    std::int64_t largest = 0;
+    double sum = 0;
+    for (const RankMemory& rank : memory) {
+      largest = std::max(largest, (rank.*field.bytes).count());
+      sum += static_cast<double>((rank.*field.bytes).count());
+    }
+    max[field.name] = largest;
+    mean[field.name] = sum / static_cast<double>(memory.size());
+  }
+  OrderedJson json;
+  json["per_rank"] = std::move(per_rank);
+  json["max"] = std::move(max);
+  json["mean"] = std::move(mean);
+  return json;
+}
+
+OrderedJson checkpoints_json(const std::vector<CheckpointRecord>& checkpoints) {
+  OrderedJson list = OrderedJson::array();
+  for (const CheckpointRecord& checkpoint : checkpoints) {
+    OrderedJson one;
+    one["step"] = checkpoint.step;
+    one["directory"] = checkpoint.directory;
+    one["bytes"] = total_bytes(checkpoint).count();
+    one["manifest_sha256"] = manifest_sha256(checkpoint);
+    list.push_back(std::move(one));
+  }
+  return list;
+}
+
+OrderedJson communication_json(const std::vector<CommunicationRow>& rows) {
+  OrderedJson list = OrderedJson::array();
+  for (const CommunicationRow& row : rows) {
+    OrderedJson one;
+    one["operation"] = name_of(row.operation);
+    one["calls"] = row.calls;
+    one["messages"] = row.messages;
+    one["bytes"] = row.bytes.count();
+    one["seconds"] = seconds_of(row.time);
+    list.push_back(std::move(one));
+  }
+  return list;
+}
+
+OrderedJson waiting_json(const std::vector<WaitingRow>& rows) {
+  OrderedJson list = OrderedJson::array();
+  for (const WaitingRow& row : rows) {
+    OrderedJson one;
+    one["rank"] = row.rank;
+    one["activity"] = row.activity;
+    one["waits_for"] = row.wait.what;
+    if (row.wait.in_call) {
+      one["operation"] = name_of(row.wait.operation);
+      if (row.wait.peer >= 0) one["peer"] = row.wait.peer;
+      one["group"] = row.wait.group_id;
+      one["generation"] = row.wait.generation;
+      one["sequence"] = row.wait.sequence;
+    }
+    one["since_seconds"] = seconds_of(row.since.since_start());
+    list.push_back(std::move(one));
+  }
+  return list;
+}
+
+OrderedJson expectations_json(const std::vector<Verdict>& verdicts) {
+  OrderedJson list = OrderedJson::array();
+  for (const Verdict& verdict : verdicts) {
+    OrderedJson one;
+    one["name"] = verdict.name;
+    one["held"] = verdict.held;
+    one["detail"] = verdict.detail;
+    list.push_back(std::move(one));
+  }
+  return list;
+}
+
+}  // namespace
+
+std::string write_summary(const FinishedRun& run) {
+  const Scenario& scenario = *run.scenario;
+  const TrainingRecord& record = run.record;
+  OrderedJson json;
+  json["scenario"] = scenario.name;
+  json["seed"] = scenario.seed;
+  json["outcome"] = name_of(record.outcome);
+  json["exit_code"] = static_cast<int>(run.exit_code);
+  if (!record.failure.empty()) json["failure"] = record.failure;
+  json["scenario_sha256"] = scenario.scenario_sha256;
+  json["arithmetic_sha256"] = scenario.arithmetic_sha256;
+  if (!record.weights_sha256.empty()) json["weights_sha256"] = record.weights_sha256;
+  json["events"] = record.events;
+  json["messages"] = record.messages;
+  json["bytes_on_wire"] = record.bytes_on_wire.count();
+  json["simulated_seconds"] = seconds_of(record.simulated.since_start());
+  json["wall_seconds"] = run.wall_seconds;
+  if (record.first_step > 1) json["resumed_from"] = record.first_step - 1;
+  json["steps"] = record.first_step - 1 + static_cast<std::int64_t>(record.steps.size());
+  json["losses"] = per_step(record.steps, [](const StepRecord& step) { return step.report.loss; });
+  json["rank0_losses"] = per_step(record.steps, [](const StepRecord& step) { return step.report.rank_losses.at(0); });
+  json["grad_norms"] = per_step(record.steps, [](const StepRecord& step) { return step.report.grad_norm; });
+  json["param_norms"] = per_step(record.steps, [](const StepRecord& step) { return step.param_norm; });
+  if (!record.evals.empty()) {
+    OrderedJson evals = OrderedJson::array();
+    for (const EvalRecord& eval : record.evals) {
+      evals.push_back(OrderedJson{{"step", eval.step}, {"loss", json_number(eval.loss)}});
+    }
+    json["eval_losses"] = std::move(evals);
+  }
+  if (record.accumulation_difference) {
+    json["accumulation_difference"] = json_number(*record.accumulation_difference);
+  }
+  json["memory"] = memory_json(record.memory);
+  if (scenario.train.checkpoint.every_steps > 0) json["checkpoints"] = checkpoints_json(record.checkpoints);
+  if (!record.checkpoint_failures.empty()) json["checkpoint_failures"] = record.checkpoint_failures;
+  json["communication"] = communication_json(record.communication);
+  if (!record.waiting.empty()) json["waiting"] = waiting_json(record.waiting);
+  json["expectations"] = expectations_json(run.verdicts);
+  if (!record.violations.empty()) json["violations"] = record.violations;
+  // What came from a user's file may hold any bytes: whatever is not UTF-8 is replaced.
+  return json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
+}
+
+std::string write_metrics_line(const StepRecord& step) {
+  OrderedJson json;
+  json["step"] = step.report.step;
+  json["attempt"] = step.attempt;
+  json["generation"] = step.generation;
+  json["applied_steps"] = step.report.applied_steps;
+  json["loss"] = json_number(step.report.loss);
+  json["grad_norm"] = json_number(step.report.grad_norm);
+  json["lr"] = json_number(step.report.lr);
+  json["param_norm"] = json_number(step.param_norm);
+  json["step_seconds"] = seconds_of(step.step_seconds);
+  json["tokens"] = step.report.tokens;
+  return json.dump();
+}
+
+std::string manifest_sha256(const CheckpointRecord& checkpoint) {
+  return sha256_hex(checkpoint.files.at(kManifestFile).bytes());
+}
+
+Bytes total_bytes(const CheckpointRecord& checkpoint) {
+  Bytes total;
+  for (const auto& [name, data] : checkpoint.files) total += data.size();
+  return total;
+}
+
+}  // namespace rehearse

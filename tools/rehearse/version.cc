@@ -1,0 +1,7 @@
+#include "tools/rehearse/version.h"
+
+namespace rehearse {
+
+const char* version() { return REHEARSE_VERSION; }
+
+}  // namespace rehearse
