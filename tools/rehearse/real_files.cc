@@ -76,7 +76,9 @@ void write_new_file(const std::string& path, std::span<const std::byte> bytes) {
 
 std::string temporary_path(const std::string& path) {
   const std::filesystem::path whole(path);
-  return (whole.parent_path() / ("." + whole.filename().string() + ".tmp")).string();
+  std::string name(1, '.');
+  name.append(whole.filename().string()).append(".tmp");
+  return (whole.parent_path() / name).string();
 }
 
 void write_file_atomically(const std::string& path, std::string_view text) {
