@@ -45,8 +45,7 @@ Task<> read_into(Storage& storage, StoragePath directory, std::string prefix, st
 }  // namespace
 
 Payload host_payload(std::span<const std::byte> bytes) {
-  PayloadPool pool(nullptr);
-  return pool.copy_of(bytes);
+  return Payload::own(std::vector<std::byte>(bytes.begin(), bytes.end()));
 }
 Payload host_payload(std::string_view text) { return host_payload(std::as_bytes(std::span(text))); }
 

@@ -16,6 +16,10 @@ namespace {
 constexpr char kWritten = '+';
 constexpr char kFailed = '-';
 
+std::span<const std::byte> bytes_of(const BufferView& view) {
+  return {view.data, static_cast<std::size_t>(view.bytes().count())};
+}
+
 FileRecord record_of(const std::string& name, const Payload& data) {
   FileRecord record;
   record.file = name;
@@ -239,14 +243,20 @@ Task<ShardSnapshot> snapshot_shard(RankContext& context, Coordinates coordinates
       to.insert(to.end(), view.data, view.data + view.bytes().count());
     };
     for (const OwnedState& owned : state) {
-      append(host.master, owned.master);
-      append(host.m, owned.m);
-      append(host.v, owned.v);
+      if (state.size() > 1) {
+        append(host.master, owned.master);
+        append(host.m, owned.m);
+        append(host.v, owned.v);
+      }
       if (snapshot.problem.empty()) snapshot.problem = not_finite_in("master", owned, owned.master, dtype);
       if (snapshot.problem.empty()) snapshot.problem = not_finite_in("m", owned, owned.m, dtype);
       if (snapshot.problem.empty()) snapshot.problem = not_finite_in("v", owned, owned.v, dtype);
     }
-    snapshot.file = host_payload(write_shard_file(dtype, StateView(host.master, host.m, host.v)));
+    // One range needs no gathering.
+    const StateView whole = state.size() == 1
+                                ? StateView(bytes_of(state[0].master), bytes_of(state[0].m), bytes_of(state[0].v))
+                                : StateView(host.master, host.m, host.v);
+    snapshot.file = Payload::own(write_shard_file(dtype, whole));
   };
   snapshot.file = Payload::shape_only(size);
   const ComputeCost cost(Flops(0), size);

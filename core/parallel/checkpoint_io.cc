@@ -60,7 +60,7 @@ Payload model_file(const DataParallel<T>& parallel) {
         std::as_bytes(std::span<const T>(parallel.parameters().tensors[t], static_cast<std::size_t>(info.numel)));
     tensors.push_back(view);
   }
-  return host_payload(write_model_file(tensors));
+  return Payload::own(write_model_file(tensors));
 }
 
 template <class T>

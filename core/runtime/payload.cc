@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <new>
 
 namespace rehearse {
@@ -20,6 +21,7 @@ struct alignas(kAlignment) Payload::Block {
   std::int64_t references;
   std::int64_t charged;  // bytes counted in the account
   int size_class;
+  std::vector<std::byte> owned;  // instead of bytes behind the header; pool is null
 
   std::byte* bytes() { return reinterpret_cast<std::byte*>(this + 1); }
 };
@@ -56,6 +58,15 @@ std::string_view Payload::text() const {
   return {reinterpret_cast<const char*>(all.data()), all.size()};
 }
 
+Payload Payload::own(std::vector<std::byte> bytes) {
+  if (bytes.empty()) return Payload();
+  const Bytes size(static_cast<std::int64_t>(bytes.size()));
+  auto* block = new Block{nullptr, nullptr, 1, 0, 0, std::move(bytes)};
+  return Payload(block, block->owned.data(), size);
+}
+
+bool Payload::is_own() const { return block_ == nullptr || block_->pool == nullptr; }
+
 void Payload::retain() {
   if (block_ != nullptr) ++block_->references;
 }
@@ -63,9 +74,14 @@ void Payload::retain() {
 void Payload::release() {
   if (block_ == nullptr || --block_->references > 0) return;
   PayloadPool::Shared* pool = block_->pool;
+  if (pool == nullptr) {
+    delete std::exchange(block_, nullptr);
+    return;
+  }
   if (pool->account != nullptr) pool->account->release(MemoryKind::kCommunication, Bytes(block_->charged));
   --pool->live_blocks;
   if (pool->pool_is_gone) {
+    std::destroy_at(block_);
     std::free(block_);
     if (pool->live_blocks == 0) delete pool;
   } else {
@@ -96,7 +112,7 @@ std::pair<Payload, std::span<std::byte>> PayloadPool::make(Bytes size) {
   } else {
     void* memory = std::aligned_alloc(kAlignment, sizeof(Payload::Block) + (std::size_t{1} << size_class));
     if (memory == nullptr) throw std::bad_alloc();
-    block = ::new (memory) Payload::Block{shared_, nullptr, 0, 0, size_class};
+    block = ::new (memory) Payload::Block{shared_, nullptr, 0, 0, size_class, {}};
   }
   block->references = 1;
   block->charged = size.count();

@@ -5,6 +5,7 @@
 #include <span>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "core/base/buffer.h"
 #include "core/base/check.h"
@@ -20,6 +21,8 @@ class Payload {
  public:
   Payload() = default;
   static Payload shape_only(Bytes size);
+  // Takes the bytes over without a copy; counted in no account.
+  static Payload own(std::vector<std::byte> bytes);
   ~Payload() { release(); }
   Payload(const Payload& other) : block_(other.block_), data_(other.data_), size_(other.size_) { retain(); }
   Payload(Payload&& other) noexcept
@@ -35,9 +38,11 @@ class Payload {
 
   Bytes size() const { return size_; }
   bool has_data() const { return data_ != nullptr || size_.count() == 0; }
+  // Whether its memory is its own alone: no pool and no rank's account hears of it, so it may be kept for ever.
+  bool is_own() const;
   std::span<const std::byte> bytes() const;
   std::string_view text() const;
-  // The bytes as elements; requires the size to be a multiple of the element's. Data starts 64-byte aligned.
+  // The bytes as elements; requires the size to be a multiple of the element's. Data of a pool starts 64-byte aligned.
   template <class T>
   std::span<const T> as() const {
     CHECK_EQ(size_.count() % static_cast<std::int64_t>(sizeof(T)), 0);

@@ -53,7 +53,7 @@ void SimStorage::start_write(const StoragePath& path, Payload data, Completion<>
   const Duration duration = time_of(mount, data.size());
   process_.start_timed(
       WaitInfo("write"), duration,
-      [&mount, path = path.path, data = std::move(data)] { mount.files.write(path, FileData::copy_of(data)); },
+      [&mount, path = path.path, data = std::move(data)] { mount.files.write(path, FileData::of(data)); },
       std::move(done));
 }
 
@@ -66,8 +66,8 @@ void SimStorage::start_read(const StoragePath& path, Completion<Payload> done) {
     // The same error, or none, when the operation is done.
   }
   process_.start_timed(
-      WaitInfo("read"), time_of(mount, size),
-      [this, &mount, path = path.path] { return mount.files.read(path).to_payload(pool_); }, std::move(done));
+      WaitInfo("read"), time_of(mount, size), [&mount, path = path.path] { return mount.files.read(path).payload(); },
+      std::move(done));
 }
 
 void SimStorage::start_fsync(const StoragePath& file, Completion<> done) {
@@ -113,7 +113,7 @@ void SimStorage::start_list(const StoragePath& directory, Completion<std::vector
   });
   process_.start_timed(
       WaitInfo("list"), time_of(mount, Bytes()),
-      [this, &mount, path = directory.path] { return pool_.copy_of(joined(mount.files.list(path))); },
+      [&mount, path = directory.path] { return FileData::copy_of(joined(mount.files.list(path))).payload(); },
       std::move(done_with_text));
 }
 

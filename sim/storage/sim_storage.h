@@ -38,7 +38,7 @@ class Mounts {
 // operation has the mount for itself: no contention. A path on a mount that does not exist is our mistake (CHECK).
 class SimStorage : public Storage {
  public:
-  SimStorage(Process& process, Mounts& mounts) : process_(process), mounts_(mounts), pool_(nullptr) {}
+  SimStorage(Process& process, Mounts& mounts) : process_(process), mounts_(mounts) {}
 
  protected:
   void start_write(const StoragePath& path, Payload data, Completion<> done) override;
@@ -53,7 +53,6 @@ class SimStorage : public Storage {
  private:
   Process& process_;
   Mounts& mounts_;
-  PayloadPool pool_;  // of host memory: files read count in no rank's communication buffers
 };
 
 }  // namespace rehearse

@@ -1,3 +1,4 @@
+#include <malloc.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -20,6 +21,10 @@ bool is_terminal_with_colors() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // A run allocates and frees large buffers all the time; giving them back to the system each time costs page faults.
+  constexpr int kKeep = 256 << 20;
+  mallopt(M_MMAP_THRESHOLD, kKeep);
+  mallopt(M_TRIM_THRESHOLD, kKeep);
   std::ios::sync_with_stdio(false);
   rehearse::catch_interrupts();
   rehearse::Console console(std::cout, std::cerr);
