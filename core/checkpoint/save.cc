@@ -169,7 +169,20 @@ Task<> place(Storage& storage, StoragePath parent, StoragePath building, std::in
     co_await storage.rename(published, replaced);
   }
   co_await storage.rename(building, published);
-  co_await storage.fsync_directory(parent);
+  std::exception_ptr not_durable;
+  try {
+    co_await storage.fsync_directory(parent);
+  } catch (const StorageError&) {
+    not_durable = std::current_exception();
+  }
+  if (not_durable != nullptr) {
+    // Nobody may count on it: it goes as a whole, and the one it replaced comes back.
+    const StoragePath deleting = parent.child(deleting_directory_name(step));
+    co_await remove_directory_quietly(storage, deleting);
+    co_await storage.rename(published, deleting);
+    co_await remove_directory_quietly(storage, deleting);
+    std::rethrow_exception(not_durable);
+  }
   if (standing == Standing::kOther) co_await remove_directory_quietly(storage, replaced);
 }
 

@@ -108,8 +108,8 @@ Task<> open_checkpoints(RankContext& context, DataParallel<T>& parallel, const C
 }
 
 template <class T>
-Task<std::string> save_training_state(RankContext& context, DataParallel<T>& parallel, const CheckpointPlan& plan,
-                                      TrainCounters counters) {
+Task<SaveResult> save_training_state(RankContext& context, DataParallel<T>& parallel, const CheckpointPlan& plan,
+                                     TrainCounters counters) {
   Coordinates coordinates;
   coordinates.data = parallel.rank();
   std::vector<OwnedState> state = owned_state(parallel);
@@ -118,8 +118,8 @@ Task<std::string> save_training_state(RankContext& context, DataParallel<T>& par
   request.keep = plan.keep;
   if (context.rank() == 0) request.draft = make_draft(context, parallel, plan, counters);
   GroupCoordinator coordinator(parallel.group());
-  const SaveResult result = co_await save_checkpoint(context, coordinator, std::move(request));
-  co_return result.problem;
+  SaveResult result = co_await save_checkpoint(context, coordinator, std::move(request));
+  co_return result;
 }
 
 template <class T>
@@ -162,10 +162,9 @@ Task<TrainCounters> load_training_state(RankContext& context, DataParallel<T>& p
   co_return counters;
 }
 
-#define REHEARSE_INSTANTIATE(T)                                                                         \
-  template Task<> open_checkpoints(RankContext&, DataParallel<T>&, const CheckpointPlan&);              \
-  template Task<std::string> save_training_state(RankContext&, DataParallel<T>&, const CheckpointPlan&, \
-                                                 TrainCounters);                                        \
+#define REHEARSE_INSTANTIATE(T)                                                                                        \
+  template Task<> open_checkpoints(RankContext&, DataParallel<T>&, const CheckpointPlan&);                             \
+  template Task<SaveResult> save_training_state(RankContext&, DataParallel<T>&, const CheckpointPlan&, TrainCounters); \
   template Task<TrainCounters> load_training_state(RankContext&, DataParallel<T>&, const CheckpointPlan&, std::int64_t);
 REHEARSE_INSTANTIATE(float)
 REHEARSE_INSTANTIATE(double)

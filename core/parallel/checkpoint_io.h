@@ -32,11 +32,11 @@ struct CheckpointPlan {
 template <class T>
 Task<> open_checkpoints(RankContext& context, DataParallel<T>& parallel, const CheckpointPlan& plan);
 
-// Saves the state after `counters.step`; every rank calls it. The result is the same on all: empty, or why there is no
-// new checkpoint (training may go on).
+// Saves the state after `counters.step`; every rank calls it. Whether there is a new checkpoint is the same on all; if
+// not, training may go on.
 template <class T>
-Task<std::string> save_training_state(RankContext& context, DataParallel<T>& parallel, const CheckpointPlan& plan,
-                                      TrainCounters counters);
+Task<SaveResult> save_training_state(RankContext& context, DataParallel<T>& parallel, const CheckpointPlan& plan,
+                                     TrainCounters counters);
 
 // Restores the checkpoint of `step`, on every rank or on none. Throws InputError where it is missing, damaged or not
 // this job's.

@@ -62,7 +62,7 @@ class Payload {
 };
 
 // Makes payloads and takes their memory back, by power-of-two size classes. Bytes in use count as kCommunication in the
-// account. Payloads may outlive the pool, not the account.
+// account, as asked for: what size classes round up does not count. Payloads may outlive the pool, not the account.
 class PayloadPool {
  public:
   explicit PayloadPool(MemoryAccount* account);

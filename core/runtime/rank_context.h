@@ -21,10 +21,8 @@ class RankContext;
 template <class T>
 class Activity {
  public:
-  Task<T> join() {
-    co_await wait();
-    co_return std::move(*result_->value);
-  }
+  // The Task stands on its own: it may outlive this handle.
+  Task<T> join() { return join_result(context_, id_, result_); }
 
  private:
   friend class RankContext;
@@ -32,7 +30,7 @@ class Activity {
     std::optional<T> value;
   };
   Activity(RankContext* context, std::shared_ptr<Result> result) : context_(context), result_(std::move(result)) {}
-  auto wait();
+  static Task<T> join_result(RankContext* context, std::uint32_t id, std::shared_ptr<Result> result);
 
   RankContext* context_;
   std::uint32_t id_ = 0;
@@ -101,8 +99,9 @@ class RankContext {
 };
 
 template <class T>
-auto Activity<T>::wait() {
-  return context_->join(id_);
+Task<T> Activity<T>::join_result(RankContext* context, std::uint32_t id, std::shared_ptr<Result> result) {
+  co_await context->join(id);
+  co_return std::move(*result->value);
 }
 inline auto Activity<void>::join() { return context_->join(id_); }
 

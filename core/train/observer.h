@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/base/buffer.h"
+#include "core/base/digest.h"
 #include "core/base/units.h"
 #include "core/model/layout.h"
 #include "core/optim/config.h"
@@ -39,14 +40,22 @@ struct StepReport {
   TimePoint ended;
 };
 
+// How a save ended.
+struct CheckpointReport {
+  std::int64_t step = 0;
+  std::string problem;           // why there is no checkpoint; empty when it is committed
+  std::string rotation_problem;  // on rank 0: why older ones could not be deleted
+};
+
 // Watches training from outside: no message, no virtual time, and no way to change anything. All views are good during
 // the call alone. Calls come rank by rank, in the order of virtual time.
 class TrainObserver {
  public:
   virtual ~TrainObserver() = default;
-  // Parameters are the same everywhere and training starts after `step` (0, or a checkpoint's).
-  virtual void on_start(int rank, std::int64_t step, const TensorsView& parameters) {
-    (void)rank, (void)step, (void)parameters;
+  // Parameters are the same everywhere and training starts after `step` (0, or a checkpoint's). `optimizer_state` is of
+  // the rank's own chunks of master weights and moments.
+  virtual void on_start(int rank, std::int64_t step, const TensorsView& parameters, Digest128 optimizer_state) {
+    (void)rank, (void)step, (void)parameters, (void)optimizer_state;
   }
   // The rank's own gradient of its batch, before it is reduced: `tokens` is (batch, context + 1).
   virtual void on_gradients(int rank, std::int64_t step, std::span<const std::int32_t> tokens,
@@ -58,9 +67,9 @@ class TrainObserver {
   }
   // The mean loss over ranks on the held-out batch, after `step`.
   virtual void on_eval(int rank, std::int64_t step, double loss) { (void)rank, (void)step, (void)loss; }
-  // The save of `step` ended; `failure` is empty when the checkpoint is committed.
-  virtual void on_checkpoint(int rank, std::int64_t step, const std::string& failure) {
-    (void)rank, (void)step, (void)failure;
+  // A save ended, with this state of the rank's own chunks.
+  virtual void on_checkpoint(int rank, const CheckpointReport& report, Digest128 optimizer_state) {
+    (void)rank, (void)report, (void)optimizer_state;
   }
   virtual void on_end(int rank, const TensorsView& parameters) { (void)rank, (void)parameters; }
 };

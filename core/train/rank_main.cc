@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "core/base/digest.h"
 #include "core/data/token_source.h"
 #include "core/formats/safetensors.h"
 #include "core/model/init.h"
@@ -44,7 +45,7 @@ class Trainer {
     } else {
       co_await start_fresh();
     }
-    job_.observer->on_start(context_.rank(), counters_.step, parameter_view_);
+    job_.observer->on_start(context_.rank(), counters_.step, parameter_view_, state_digest());
     if (config_.eval_every > 0 && counters_.step == 0) co_await evaluate();
     while (counters_.step < config_.steps) {
       co_await step();
@@ -94,8 +95,25 @@ class Trainer {
 
   Task<> save() {
     context_.tracer().phase(counters_.step, Phase::kCheckpoint);
-    const std::string failure = co_await save_training_state(context_, parallel_, job_.checkpoints, counters_);
-    job_.observer->on_checkpoint(context_.rank(), counters_.step, failure);
+    const SaveResult result = co_await save_training_state(context_, parallel_, job_.checkpoints, counters_);
+    CheckpointReport report;
+    report.step = counters_.step;
+    report.problem = result.problem;
+    report.rotation_problem = result.rotation_problem;
+    job_.observer->on_checkpoint(context_.rank(), report, state_digest());
+  }
+
+  // Of this rank's own chunks of master weights and moments, unit by unit.
+  Digest128 state_digest() {
+    std::vector<Digest128> digests;
+    if (context_.storing() == Storing::kShapeOnly) return Digest128();
+    for (int unit = 0; unit < static_cast<int>(parallel_.plan().units().size()); ++unit) {
+      const auto shard = parallel_.shard_to_save(unit);
+      for (const BufferView& view : {shard.master, shard.m, shard.v}) {
+        digests.push_back(xxh3_128({view.data, static_cast<std::size_t>(view.bytes().count())}));
+      }
+    }
+    return xxh3_128(std::as_bytes(std::span(digests)));
   }
 
   void fetch_tokens() {

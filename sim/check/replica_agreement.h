@@ -17,7 +17,9 @@ class ReplicaAgreement : public Invariant {
  public:
   explicit ReplicaAgreement(int ranks) : ranks_(ranks) {}
 
-  void on_start(int rank, std::int64_t step, const TensorsView& parameters) override { see(rank, step, parameters); }
+  void on_start(int rank, std::int64_t step, const TensorsView& parameters, Digest128) override {
+    see(rank, step, parameters);
+  }
   void on_step(int rank, const StepReport& report, const TensorsView& parameters) override {
     see(rank, report.step, parameters);
   }

@@ -7,8 +7,8 @@
 
 namespace rehearse {
 
-void ObserverFan::on_start(int rank, std::int64_t step, const TensorsView& parameters) {
-  for (TrainObserver* observer : observers_) observer->on_start(rank, step, parameters);
+void ObserverFan::on_start(int rank, std::int64_t step, const TensorsView& parameters, Digest128 optimizer_state) {
+  for (TrainObserver* observer : observers_) observer->on_start(rank, step, parameters, optimizer_state);
 }
 void ObserverFan::on_gradients(int rank, std::int64_t step, std::span<const std::int32_t> tokens,
                                const TensorsView& parameters, const TensorsView& gradients) {
@@ -20,18 +20,19 @@ void ObserverFan::on_step(int rank, const StepReport& report, const TensorsView&
 void ObserverFan::on_eval(int rank, std::int64_t step, double loss) {
   for (TrainObserver* observer : observers_) observer->on_eval(rank, step, loss);
 }
-void ObserverFan::on_checkpoint(int rank, std::int64_t step, const std::string& failure) {
-  for (TrainObserver* observer : observers_) observer->on_checkpoint(rank, step, failure);
+void ObserverFan::on_checkpoint(int rank, const CheckpointReport& report, Digest128 optimizer_state) {
+  for (TrainObserver* observer : observers_) observer->on_checkpoint(rank, report, optimizer_state);
 }
 void ObserverFan::on_end(int rank, const TensorsView& parameters) {
   for (TrainObserver* observer : observers_) observer->on_end(rank, parameters);
 }
 
-void Recorder::on_start(int, std::int64_t step, const TensorsView&) {
+void Recorder::on_start(int rank, std::int64_t step, const TensorsView&, Digest128 optimizer_state) {
+  record_.start_optimizer_state[rank] = optimizer_state;
   if (++ranks_started_ == scenario_.ranks) record_.start_parameters = agreement_.after(step).digest;
 }
 
-// A rank can begin a step only after every rank has finished the one before, so at most one step is open.
+// A rank can finish a step only after every rank has finished the one before, so at most one step is open.
 void Recorder::on_step(int, const StepReport& report, const TensorsView&) {
   if (ranks_in_step_ == 0) {
     open_step_ = StepRecord();
@@ -66,15 +67,21 @@ CheckpointRecord Recorder::checkpoint_on_disk(std::int64_t step) const {
 }
 
 // Rank 0 commits; the others hear of it.
-void Recorder::on_checkpoint(int rank, std::int64_t step, const std::string& failure) {
+void Recorder::on_checkpoint(int rank, const CheckpointReport& report, Digest128 optimizer_state) {
+  if (scenario_.expect.resume_from == report.step) record_.resume_optimizer_state[rank] = optimizer_state;
   if (rank != 0) return;
-  if (!failure.empty()) {
-    record_.checkpoint_failures.push_back("step " + std::to_string(step) + ": " + failure);
+  const std::string step = "step " + std::to_string(report.step) + ": ";
+  if (!report.rotation_problem.empty()) {
+    record_.checkpoint_failures.push_back(step +
+                                          "saved, but older ones could not be deleted: " + report.rotation_problem);
+  }
+  if (!report.problem.empty()) {
+    record_.checkpoint_failures.push_back(step + report.problem);
     return;
   }
-  committed_.push_back(step);
-  const CheckpointRecord checkpoint = checkpoint_on_disk(step);
-  if (scenario_.expect.resume_from == step) record_.resume_checkpoint = checkpoint;
+  committed_.push_back(report.step);
+  const CheckpointRecord checkpoint = checkpoint_on_disk(report.step);
+  if (scenario_.expect.resume_from == report.step) record_.resume_checkpoint = checkpoint;
   if (hooks_.on_checkpoint) hooks_.on_checkpoint(checkpoint);
 }
 

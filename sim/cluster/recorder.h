@@ -20,12 +20,12 @@ class ObserverFan : public TrainObserver {
  public:
   void add(TrainObserver* observer) { observers_.push_back(observer); }
 
-  void on_start(int rank, std::int64_t step, const TensorsView& parameters) override;
+  void on_start(int rank, std::int64_t step, const TensorsView& parameters, Digest128 optimizer_state) override;
   void on_gradients(int rank, std::int64_t step, std::span<const std::int32_t> tokens, const TensorsView& parameters,
                     const TensorsView& gradients) override;
   void on_step(int rank, const StepReport& report, const TensorsView& parameters) override;
   void on_eval(int rank, std::int64_t step, double loss) override;
-  void on_checkpoint(int rank, std::int64_t step, const std::string& failure) override;
+  void on_checkpoint(int rank, const CheckpointReport& report, Digest128 optimizer_state) override;
   void on_end(int rank, const TensorsView& parameters) override;
 
  private:
@@ -44,10 +44,10 @@ class Recorder : public TrainObserver {
         hooks_(hooks),
         record_(record) {}
 
-  void on_start(int rank, std::int64_t step, const TensorsView& parameters) override;
+  void on_start(int rank, std::int64_t step, const TensorsView& parameters, Digest128 optimizer_state) override;
   void on_step(int rank, const StepReport& report, const TensorsView& parameters) override;
   void on_eval(int rank, std::int64_t step, double loss) override;
-  void on_checkpoint(int rank, std::int64_t step, const std::string& failure) override;
+  void on_checkpoint(int rank, const CheckpointReport& report, Digest128 optimizer_state) override;
   void on_end(int rank, const TensorsView& parameters) override;
 
   // At the end: the checkpoints that are on the disk.

@@ -113,15 +113,8 @@ void conclude(World& world, RunEnd end, bool interrupted, TrainingRecord& record
 
 TrainingRecord run_training(const Scenario& scenario, const std::optional<ResumeFrom>& resume,
                             const TrainingHooks& hooks) {
+  // The world comes last and goes first: its coroutines see all of this until they are destroyed.
   Mounts mounts;
-  WorldConfig world_config;
-  world_config.ranks = scenario.ranks;
-  world_config.seed = scenario.seed;
-  world_config.network = scenario.network;
-  world_config.device = scenario.device;
-  World world(world_config);
-  world.set_storage([&](Process& process) { return std::make_unique<SimStorage>(process, mounts); });
-
   TrainingRecord record;
   if (resume.has_value()) record.first_step = resume->step + 1;
   ReplicaAgreement agreement(scenario.ranks);
@@ -137,6 +130,14 @@ TrainingRecord run_training(const Scenario& scenario, const std::optional<Resume
   Recorder recorder(scenario, agreement, disk, job.checkpoints.parent, hooks, record);
   fan.add(&recorder);
   std::vector<std::unique_ptr<CommunicationTracer>> tracers;
+  WorldConfig world_config;
+  world_config.ranks = scenario.ranks;
+  world_config.seed = scenario.seed;
+  world_config.network = scenario.network;
+  world_config.device = scenario.device;
+  World world(world_config);
+  world.set_storage([&](Process& process) { return std::make_unique<SimStorage>(process, mounts); });
+
   for (int rank = 0; rank < scenario.ranks; ++rank) {
     tracers.push_back(std::make_unique<CommunicationTracer>(world.kernel()));
     world.set_tracer(rank, tracers.back().get());
@@ -162,7 +163,8 @@ TrainingRecord run_training(const Scenario& scenario, const std::optional<Resume
   record.memory = memory_of(world);
   std::vector<Bytes> optimizer;
   for (const RankMemory& memory : record.memory) optimizer.push_back(memory.optimizer);
-  if (record.outcome == Outcome::kDone) {
+  // An optimizer exists once every rank has come to training.
+  if (std::cmp_equal(record.start_optimizer_state.size(), scenario.ranks)) {
     if (auto violation = check_optimizer_memory(scenario.train, optimizer)) record.violations.push_back(*violation);
   }
   if (accumulation != nullptr) record.accumulation_difference = largest_difference(scenario.train, *accumulation);

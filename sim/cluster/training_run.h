@@ -70,7 +70,10 @@ struct TrainingRecord {
   std::vector<RankMemory> memory;               // by rank
   std::vector<CommunicationRow> communication;  // operations that were used
   Digest128 start_parameters;                   // before first_step
-  std::vector<CheckpointRecord> checkpoints;    // committed and still there, oldest first
+  // By rank, of its chunks of master weights and moments: before first_step, and as saved in resume_checkpoint.
+  std::map<int, Digest128> start_optimizer_state;
+  std::map<int, Digest128> resume_optimizer_state;
+  std::vector<CheckpointRecord> checkpoints;          // committed and still there, oldest first
   std::optional<CheckpointRecord> resume_checkpoint;  // of expect.resume_from, even where rotation took it
   std::vector<std::string> checkpoint_failures;
   std::vector<std::string> violations;            // invariants that broke

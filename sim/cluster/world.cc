@@ -168,6 +168,7 @@ std::string describe_waiting(const std::vector<WaitingRow>& rows) {
               " (group " + std::to_string(row.wait.group_id) + ", generation " + std::to_string(row.wait.generation) +
               ", sequence " + std::to_string(row.wait.sequence) + ")";
     }
+    if (!row.joins.empty()) text += " of " + row.joins;
     text += ", since " + to_string(row.since.since_start()) + "\n";
   }
   return text;

@@ -32,7 +32,9 @@ void SimDevice::start_run(const ComputeCost& cost, WorkRef work, Stream stream, 
   TimePoint& free_at = free_at_[static_cast<std::size_t>(stream)];
   const TimePoint start = std::max(kernel.now(), free_at);
   free_at = start + time_of(cost);
-  if (start == kernel.now()) {
+  std::int64_t& queued = queued_[static_cast<std::size_t>(stream)];
+  // Work that takes no time leaves the stream free at the moment for which others still queue: not before them.
+  if (start == kernel.now() && queued == 0) {
     try {
       if (run_work_) work();
     } catch (...) {
@@ -41,6 +43,8 @@ void SimDevice::start_run(const ComputeCost& cost, WorkRef work, Stream stream, 
     kernel.complete_at(free_at, op);
     return;
   }
+  ++queued;
+  op.stream = static_cast<int>(stream);
   if (run_work_) op.effect = work;
   op.not_before = free_at;
   kernel.schedule(start, this, handle_of(op).packed());
@@ -50,7 +54,8 @@ void SimDevice::start_run(const ComputeCost& cost, WorkRef work, Stream stream, 
 void SimDevice::on_event(std::uint64_t argument) {
   Kernel& kernel = process_.kernel();
   PendingOp* op = kernel.ops().find(OpHandle::unpack(argument));
-  if (op == nullptr) return;
+  if (op == nullptr) return;  // the process is gone, and this device with it
+  --queued_[static_cast<std::size_t>(op->stream)];
   if (op->effect) {
     const std::function<void()> work = std::move(op->effect);
     op->effect = nullptr;

@@ -31,6 +31,7 @@ class SimDevice : public Device, private EventSink {
   std::int64_t slowdown_denominator_ = 1;
   bool run_work_;
   std::array<TimePoint, kStreams> free_at_{};
+  std::array<std::int64_t, kStreams> queued_{};  // operations whose work has not begun
 };
 
 }  // namespace rehearse

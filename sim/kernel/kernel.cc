@@ -131,14 +131,13 @@ void Kernel::release(PendingOp& op) {
 
 void Kernel::complete(PendingOp& op, std::exception_ptr error, Payload result) {
   auto done = std::move(op.done);
-  running_ = Running{op.process, op.activity};
+  const RunningScope scope(*this, Running{op.process, op.activity});
   release(op);
   if (auto* plain = std::get_if<Completion<>>(&done)) {
     (*plain)(std::move(error));
   } else {
     std::get<Completion<Payload>>(done)(std::move(error), std::move(result));
   }
-  running_ = Running{};
 }
 
 void Kernel::complete_at(TimePoint time, PendingOp& op) { schedule(time, op_sink_.get(), handle_of(op).packed()); }
@@ -157,9 +156,14 @@ void Kernel::arm_deadline(PendingOp& op, Duration timeout) {
   op.deadline_list = static_cast<int>(list - deadlines_.begin());
   op.deadline_previous = list->last;
   op.deadline_next = nullptr;
+  if (list->first == nullptr) ++foreground_;
   (list->last != nullptr ? list->last->deadline_next : list->first) = &op;
   list->last = &op;
   arm_list(op.deadline_list);
+}
+
+void Kernel::disarm_deadline(PendingOp& op) {
+  if (op.deadline_list >= 0) unlink_deadline(op);
 }
 
 void Kernel::unlink_deadline(PendingOp& op) {
@@ -167,13 +171,15 @@ void Kernel::unlink_deadline(PendingOp& op) {
   (op.deadline_previous != nullptr ? op.deadline_previous->deadline_next : list.first) = op.deadline_next;
   (op.deadline_next != nullptr ? op.deadline_next->deadline_previous : list.last) = op.deadline_previous;
   op.deadline_list = -1;
+  if (list.first == nullptr) --foreground_;
 }
 
 void Kernel::arm_list(int index) {
   DeadlineList& list = deadlines_[static_cast<std::size_t>(index)];
   if (list.armed || list.first == nullptr) return;
   list.armed = true;
-  schedule(list.first->deadline, deadline_sink_.get(), static_cast<std::uint64_t>(index));
+  // Its own event keeps nothing going: a list counts while an operation waits in it, and no longer.
+  schedule_background(list.first->deadline, deadline_sink_.get(), static_cast<std::uint64_t>(index));
 }
 
 bool Kernel::deadline_is_due(int index, TimePoint time) const {

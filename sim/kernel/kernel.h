@@ -28,6 +28,7 @@ struct WaitingRow {
   std::string activity;
   WaitInfo wait;
   TimePoint since;
+  std::string joins;  // the activity a join waits for
 };
 
 // The virtual clock and the total order of events. Executes rank coroutines on its own io_context: one handler loops
@@ -69,6 +70,8 @@ class Kernel {
   void complete_at(TimePoint time, PendingOp& op);
   // Fails the operation with CommError kTimeout `timeout` from now unless it is completed before.
   void arm_deadline(PendingOp& op, Duration timeout);
+  // The operation will be completed in time.
+  void disarm_deadline(PendingOp& op);
   // Forgets the operation without completing it; its coroutine is destroyed at the next drain.
   void drop(PendingOp& op);
 
@@ -84,6 +87,20 @@ class Kernel {
   };
   Running running() const { return running_; }
   void set_running(Running running) { running_ = running; }
+  // Says whose coroutine runs until the scope ends, however it ends; then whoever ran before.
+  class RunningScope {
+   public:
+    RunningScope(Kernel& kernel, Running running) : kernel_(kernel), before_(kernel.running_) {
+      kernel_.running_ = running;
+    }
+    ~RunningScope() { kernel_.running_ = before_; }
+    RunningScope(const RunningScope&) = delete;
+    RunningScope& operator=(const RunningScope&) = delete;
+
+   private:
+    Kernel& kernel_;
+    Running before_;
+  };
 
  private:
   class OpSink;
@@ -111,7 +128,7 @@ class Kernel {
   TimePoint now_;
   std::uint64_t next_sequence_ = 0;
   std::uint64_t events_ = 0;
-  std::size_t foreground_ = 0;  // events in the queue that are not background
+  std::size_t foreground_ = 0;  // events in the queue that are not background, and deadline lists with an operation
   EventQueue queue_;
   OpPool ops_;
   std::vector<DeadlineList> deadlines_;

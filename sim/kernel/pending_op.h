@@ -37,6 +37,7 @@ struct WaitInfo {
   std::uint32_t group_id = 0;
   std::uint32_t generation = 0;
   std::uint64_t sequence = 0;
+  std::uint32_t activity = 0;  // that a join waits for
 };
 
 // One operation that a coroutine is suspended in. Lives in an OpPool slot; events and mailboxes hold OpHandles, which
@@ -53,7 +54,7 @@ struct PendingOp {
   std::exception_ptr error;
   Payload result;
   TimePoint not_before;          // exchange: when the sending half is done
-  bool result_ready = false;     // exchange: the receiving half is done
+  int stream = 0;                // device: which one
   std::function<void()> effect;  // runs at completion (storage) or when a stream gets to it (device)
   // Operations of one process, in the order they were started.
   PendingOp* previous = nullptr;
@@ -92,7 +93,6 @@ class OpPool {
     op.process = nullptr;
     op.error = nullptr;
     op.result = Payload();
-    op.result_ready = false;
     op.effect = nullptr;
     free_.push_back(op.slot);
   }

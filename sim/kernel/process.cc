@@ -63,10 +63,9 @@ std::uint32_t Process::take_activity(std::string name) {
 }
 
 void Process::launch(std::uint32_t activity, Task<> task) {
-  const Kernel::Running before = kernel_.running();
+  const Kernel::RunningScope scope(kernel_, Kernel::Running{this, activity});
   boost::asio::co_spawn(kernel_.executor(), run_activity(&kernel_, this, activity, std::move(task)),
                         [this, activity](std::exception_ptr error) { on_activity_end(activity, std::move(error)); });
-  kernel_.set_running(before);
 }
 
 std::uint32_t Process::spawn(std::string name, Task<> task) {
@@ -113,7 +112,9 @@ void Process::on_main_end(std::exception_ptr error) {
 void Process::join(std::uint32_t activity, Completion<> done) {
   ActivityState& target = activities_[activity];
   CHECK(!target.free && !target.has_joiner);
-  PendingOp& op = begin(WaitInfo("join"), std::move(done));
+  WaitInfo wait("join");
+  wait.activity = activity;
+  PendingOp& op = begin(wait, std::move(done));
   target.has_joiner = true;
   target.joiner = handle_of(op);
   if (target.finished) {
@@ -194,7 +195,9 @@ void Process::unlink(PendingOp& op) {
 void Process::append_waiting(std::vector<WaitingRow>& rows) const {
   if (state_ != State::kRunning) return;
   for (const PendingOp* op = first_; op != nullptr; op = op->next) {
-    rows.push_back(WaitingRow{rank_, activities_[op->activity].name, op->wait, op->since});
+    WaitingRow row{rank_, activities_[op->activity].name, op->wait, op->since, ""};
+    if (op->wait.activity != 0) row.joins = activities_[op->wait.activity].name;
+    rows.push_back(std::move(row));
   }
 }
 

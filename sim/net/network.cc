@@ -79,6 +79,7 @@ void Network::send(Process& process, const Call& call, int peer, Payload payload
     return;
   }
   kernel_.complete_at(transmit(process.rank(), call, destination, std::move(payload)), op);
+  kernel_.arm_deadline(op, call.timeout);
 }
 
 bool Network::take_unexpected(Endpoint& self, const Key& key, Payload& payload) {
@@ -92,40 +93,32 @@ bool Network::take_unexpected(Endpoint& self, const Key& key, Payload& payload) 
 
 void Network::recv(Process& process, const Call& call, int peer, Completion<Payload> done) {
   const int source = call.group->world_rank(peer);
-  Endpoint& self = endpoint(process.rank());
   PendingOp& op = process.begin(WaitInfo("recv", call, source), std::move(done));
   op.not_before = kernel_.now();
-  const Key key = key_of(call, source);
-  Payload payload;
-  if (take_unexpected(self, key, payload)) {
-    give(op, std::move(payload), false);
-    return;
-  }
-  op.error = refusal(self, process, call, source);
-  if (op.error != nullptr) {
-    kernel_.complete_at(kernel_.now(), op);
-    return;
-  }
-  self.posted.push_back(Posted{key, handle_of(op)});
-  kernel_.arm_deadline(op, call.timeout);
+  receive(process, call, source, op);
 }
 
 void Network::exchange(Process& process, const Call& call, int to, Payload payload, int from,
                        Completion<Payload> done) {
   const int destination = call.group->world_rank(to);
-  const int source = call.group->world_rank(from);
-  Endpoint& self = endpoint(process.rank());
-  PendingOp& op = process.begin(WaitInfo("exchange", call, source), std::move(done));
-  op.error = refusal(self, process, call, destination);
+  PendingOp& op = process.begin(WaitInfo("exchange", call, call.group->world_rank(from)), std::move(done));
+  op.error = refusal(endpoint(process.rank()), process, call, destination);
   if (op.error != nullptr) {
     kernel_.complete_at(kernel_.now(), op);
     return;
   }
   op.not_before = transmit(process.rank(), call, destination, std::move(payload));
+  receive(process, call, call.group->world_rank(from), op);
+}
+
+// The receiving half of both: takes a message that is here, or waits for one.
+void Network::receive(Process& process, const Call& call, int source, PendingOp& op) {
+  Endpoint& self = endpoint(process.rank());
   const Key key = key_of(call, source);
-  Payload received;
-  if (take_unexpected(self, key, received)) {
-    give(op, std::move(received), false);
+  kernel_.arm_deadline(op, call.timeout);
+  Payload payload;
+  if (take_unexpected(self, key, payload)) {
+    give(self, op, Arrived{key, call.operation, std::move(payload)}, false);
     return;
   }
   op.error = refusal(self, process, call, source);
@@ -133,18 +126,32 @@ void Network::exchange(Process& process, const Call& call, int to, Payload paylo
     kernel_.complete_at(kernel_.now(), op);
     return;
   }
-  self.posted.push_back(Posted{key, handle_of(op)});
-  kernel_.arm_deadline(op, call.timeout);
+  post(self, key, op, call.timeout);
 }
 
-void Network::give(PendingOp& op, Payload payload, bool from_event) {
+void Network::post(Endpoint& self, const Key& key, PendingOp& op, Duration timeout) {
+  if (timeout != kForever) {
+    // What timed out before goes, so that polling does not pile it up.
+    std::erase_if(self.posted,
+                  [&](const Posted& posted) { return posted.key == key && kernel_.ops().find(posted.op) == nullptr; });
+  }
+  self.posted.push_back(Posted{key, handle_of(op)});
+}
+
+void Network::give(Endpoint& self, PendingOp& op, Arrived message, bool from_event) {
   if (from_event && op.not_before <= kernel_.now()) {
-    kernel_.complete(op, nullptr, std::move(payload));
+    kernel_.complete(op, nullptr, std::move(message.payload));
     return;
   }
-  op.result = std::move(payload);
-  op.result_ready = true;
-  kernel_.complete_at(std::max(op.not_before, kernel_.now()), op);
+  const TimePoint when = std::max(op.not_before, kernel_.now());
+  if (op.deadline_list >= 0 && when > op.deadline) {
+    // It will time out before its own message has left; the one that came is for the next receive.
+    self.unexpected.push_back(std::move(message));
+    return;
+  }
+  kernel_.disarm_deadline(op);
+  op.result = std::move(message.payload);
+  kernel_.complete_at(when, op);
 }
 
 void Network::on_delivered(std::uint64_t slot) {
@@ -157,8 +164,9 @@ void Network::on_delivered(std::uint64_t slot) {
   free_messages_.push_back(static_cast<std::uint32_t>(slot));
 
   Endpoint& self = endpoint(destination);
-  // A dead process receives nothing, and a message of an old or aborted generation reaches nobody.
-  const bool heard = self.alive && key.generation >= self.generation &&
+  // A dead process receives nothing, and a message of an old or aborted generation reaches nobody. One of a generation
+  // that this rank has not started yet waits for it.
+  const bool heard = (self.alive ? key.generation >= self.generation : key.generation > self.generation) &&
                      static_cast<std::int64_t>(key.generation) > self.aborted_generation;
   if (heard) {
     TrafficCounters& counters = self.counters[static_cast<std::size_t>(operation)];
@@ -175,7 +183,7 @@ void Network::on_delivered(std::uint64_t slot) {
       if (waiting != nullptr) break;  // else it timed out: the next one of the key
     }
     if (waiting != nullptr) {
-      give(*waiting, std::move(payload), true);
+      give(self, *waiting, Arrived{key, operation, std::move(payload)}, true);
     } else {
       self.unexpected.push_back(Arrived{key, operation, std::move(payload)});
     }
@@ -198,12 +206,14 @@ void Network::abort(Process& process, std::uint32_t generation) {
 void Network::on_process_started(int rank, std::uint32_t generation) {
   Endpoint& self = endpoint(rank);
   CHECK(!self.alive);
+  // A message of the old incarnation must not match a receive of the new one.
+  CHECK(self.incarnation == 0 || generation > self.generation);
   self.alive = true;
   ++self.incarnation;
   self.generation = generation;
   self.known_lost_generation = std::min(self.known_lost_generation, static_cast<std::int64_t>(generation) - 1);
   self.posted.clear();
-  self.unexpected.clear();
+  std::erase_if(self.unexpected, [&](const Arrived& arrived) { return arrived.key.generation < generation; });
 }
 
 void Network::on_process_lost(int rank) {
@@ -226,6 +236,7 @@ void Network::on_event(std::uint64_t argument) {
     peer.known_lost_generation = generation;
   } else {
     --generation;  // it has been started again meanwhile; who waits in an older generation waits in vain
+    peer.known_lost_generation = std::max(peer.known_lost_generation, generation);
   }
   for (int rank = 0; rank < ranks(); ++rank) fail_waiting_for(gone, rank, generation);
 }

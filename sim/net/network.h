@@ -91,8 +91,10 @@ class Network : public FabricListener, private EventSink {
   TimePoint transmit(int source, const Call& call, int destination, Payload payload);
   // Takes the oldest arrived message of `key`.
   bool take_unexpected(Endpoint& self, const Key& key, Payload& payload);
-  // Finishes a receive or an exchange whose message is `payload`; inline where `from_event`.
-  void give(PendingOp& op, Payload payload, bool from_event);
+  void receive(Process& process, const Call& call, int source, PendingOp& op);
+  void post(Endpoint& self, const Key& key, PendingOp& op, Duration timeout);
+  // Finishes a receive or an exchange with its message; inline where `from_event` and nothing else is to wait for.
+  void give(Endpoint& self, PendingOp& op, Arrived message, bool from_event);
   bool anything_underway(int source, int destination) const;
   void fail_waiting_for(int source, int destination, std::int64_t up_to_generation);
   void on_event(std::uint64_t argument) override;

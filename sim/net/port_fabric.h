@@ -16,7 +16,7 @@ namespace rehearse {
 // the switch is not slowed, and an incast of k senders takes alpha + k t(S). Receivers serve messages in the order of
 // their first bytes, ties in the order they were sent.
 //
-// Jitter adds a seeded uniform draw from [0, jitter] to alpha, one a message, by (source, number of the message); it
+// Jitter adds a seeded uniform draw from [0, jitter] to alpha, one a message, from a stream of its source; it
 // belongs to the sender's path: messages of one sender do not overtake each other.
 class PortFabric : public Fabric, private EventSink {
  public:
@@ -34,8 +34,7 @@ class PortFabric : public Fabric, private EventSink {
   struct Port {
     TimePoint send_free;
     TimePoint receive_free;
-    TimePoint last_arrival;  // of this rank's own messages, anywhere
-    std::int64_t sent = 0;
+    TimePoint last_arrival;       // of this rank's own messages, anywhere
     std::int64_t unreserved = 0;  // messages on their way here that have not reached the port
   };
   struct Underway {

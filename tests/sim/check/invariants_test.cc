@@ -79,8 +79,8 @@ TEST(ReplicaAgreement, SeesASignedZeroThatNormsCannot) {
   a.values[3] = 0.0F;
   b.values[3] = -0.0F;
   ReplicaAgreement agreement(2);
-  agreement.on_start(0, 0, a.view());
-  agreement.on_start(1, 0, b.view());
+  agreement.on_start(0, 0, a.view(), Digest128());
+  agreement.on_start(1, 0, b.view(), Digest128());
   EXPECT_EQ(agreement.violations().size(), 1U);
 }
 

@@ -150,9 +150,9 @@ TEST(Deadlock, IsNamedRankByRankAndActivityByActivity) {
   EXPECT_EQ(world.run(), RunEnd::kDeadlock);
   EXPECT_EQ(describe_waiting(world.kernel().waiting()),
             "  rank 0, watcher: recv of gather with rank 1 (group 7, generation 0, sequence 3), since 0 ps\n"
-            "  rank 0, main: join, since 0 ps\n"
+            "  rank 0, main: join of watcher, since 0 ps\n"
             "  rank 1, watcher: recv of gather with rank 0 (group 7, generation 0, sequence 3), since 0 ps\n"
-            "  rank 1, main: join, since 0 ps\n");
+            "  rank 1, main: join of watcher, since 0 ps\n");
 }
 
 Task<> receives_with_deadline(RankContext& context, std::vector<std::string>& log) {
