@@ -47,6 +47,14 @@ void Recorder::on_step(int, const StepReport& report, const TensorsView&) {
   open_step_.param_norm = agreement_.after(report.step).norm;
   open_step_.parameters = agreement_.after(report.step).digest;
   open_step_.step_seconds = report.ended - began;
+  for (const RankMemory& memory : memory_of(*world_)) {
+    RankMemory& most = open_step_.memory;
+    most.parameters = std::max(most.parameters, memory.parameters);
+    most.gradients = std::max(most.gradients, memory.gradients);
+    most.optimizer = std::max(most.optimizer, memory.optimizer);
+    most.activations_peak = std::max(most.activations_peak, memory.activations_peak);
+    most.communication_buffers = std::max(most.communication_buffers, memory.communication_buffers);
+  }
   record_.steps.push_back(open_step_);
   if (hooks_.on_step) hooks_.on_step(open_step_, scenario_.train.steps);
 }

@@ -50,6 +50,9 @@ class Recorder : public TrainObserver {
   void on_checkpoint(int rank, const CheckpointReport& report, Digest128 optimizer_state) override;
   void on_end(int rank, const TensorsView& parameters) override;
 
+  // Whose memory the steps record; before the first of them.
+  void watch(const World* world) { world_ = world; }
+
   // At the end: the checkpoints that are on the disk.
   void list_checkpoints();
 
@@ -63,6 +66,7 @@ class Recorder : public TrainObserver {
   StoragePath checkpoint_root_;
   const TrainingHooks& hooks_;
   TrainingRecord& record_;
+  const World* world_ = nullptr;
   StepRecord open_step_;
   int ranks_in_step_ = 0;
   int ranks_started_ = 0;

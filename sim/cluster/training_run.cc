@@ -138,6 +138,7 @@ TrainingRecord run_training(const Scenario& scenario, const std::optional<Resume
   World world(world_config);
   world.set_storage([&](Process& process) { return std::make_unique<SimStorage>(process, mounts); });
 
+  recorder.watch(&world);
   for (int rank = 0; rank < scenario.ranks; ++rank) {
     tracers.push_back(std::make_unique<CommunicationTracer>(world.kernel()));
     world.set_tracer(rank, tracers.back().get());

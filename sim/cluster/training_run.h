@@ -18,6 +18,15 @@
 
 namespace rehearse {
 
+// Bytes a rank held: steady state, and the two peaks.
+struct RankMemory {
+  Bytes parameters;
+  Bytes gradients;
+  Bytes optimizer;
+  Bytes activations_peak;
+  Bytes communication_buffers;
+};
+
 // The newest attempt at a step.
 struct StepRecord {
   std::int64_t attempt = 1;
@@ -26,20 +35,12 @@ struct StepRecord {
   double param_norm = 0;
   Digest128 parameters;   // of all ranks' parameters after the step
   Duration step_seconds;  // from the first rank's begin to the last rank's end
+  RankMemory memory;      // the most that any rank has held so far, kind by kind
 };
 
 struct EvalRecord {
   std::int64_t step = 0;
   double loss = 0;
-};
-
-// Bytes a rank held: steady state, and the two peaks.
-struct RankMemory {
-  Bytes parameters;
-  Bytes gradients;
-  Bytes optimizer;
-  Bytes activations_peak;
-  Bytes communication_buffers;
 };
 
 // One operation over the whole run and all ranks.

@@ -160,6 +160,49 @@ TEST(Verdicts, ACheckpointOfAnotherSeedIsRefused) {
   EXPECT_THROW(judge(capstone(), record), InputError);
 }
 
+Verdict made(const char* name, bool held) {
+  Verdict verdict;
+  verdict.name = name;
+  verdict.held = held;
+  return verdict;
+}
+
+TEST(ExitCode, FollowsOutcomeAndExpectations) {
+  TrainingRecord record;
+  EXPECT_EQ(exit_code_of(record, {made("outcome", true), made("loss", true)}), ExitCode::kDone);
+  EXPECT_EQ(exit_code_of(record, {made("outcome", true), made("loss", false)}), ExitCode::kExpectationFailed);
+  record.outcome = Outcome::kFailed;
+  EXPECT_EQ(exit_code_of(record, {made("outcome", false)}), ExitCode::kExpectationFailed);
+  record.outcome = Outcome::kDeadlock;
+  EXPECT_EQ(exit_code_of(record, {made("outcome", false)}), ExitCode::kDeadlock);
+  EXPECT_EQ(exit_code_of(record, {made("outcome", true)}), ExitCode::kDone) << "it was expected";
+  EXPECT_EQ(exit_code_of(record, {made("outcome", true), made("invariants", false)}), ExitCode::kExpectationFailed);
+  record.outcome = Outcome::kInterrupted;
+  EXPECT_EQ(exit_code_of(record, {made("outcome", true)}), ExitCode::kInterrupted);
+}
+
+// Nothing on the way to the disk may fail in silence.
+TEST(Verdicts, ASaveThatFailedIsNamedThoughTheRunIsDone) {
+  const Scenario scenario = capstone();
+  TrainingRecord record = run_training(scenario);
+  record.checkpoint_failures.emplace_back("step 10: write shared:checkpoints: no space left");
+  const std::vector<Verdict> verdicts = judge(scenario, record);
+  EXPECT_FALSE(find(verdicts, "checkpoints").held);
+  EXPECT_EQ(exit_code_of(record, verdicts), ExitCode::kExpectationFailed);
+}
+
+// A model that is no longer finite is trained on, and never saved.
+TEST(TrainingRun, NonFiniteStateIsNotCheckpointed) {
+  const Scenario scenario = capstone({"train.adam.lr=1e30"});
+  const TrainingRecord record = run_training(scenario);
+  EXPECT_EQ(record.outcome, Outcome::kDone);
+  EXPECT_EQ(record.steps.size(), 20U);
+  EXPECT_TRUE(record.checkpoints.empty());
+  ASSERT_EQ(record.checkpoint_failures.size(), 2U);
+  EXPECT_NE(record.checkpoint_failures[0].find("step 10"), std::string::npos);
+  EXPECT_EQ(exit_code_of(record, judge(scenario, record)), ExitCode::kExpectationFailed);
+}
+
 TEST(TrainingRun, AnInterruptEndsItWithItsOwnExitCode) {
   const Scenario scenario = capstone();
   TrainingHooks hooks;
