@@ -22,7 +22,8 @@ void validate(const AdamConfig& c) {
   require(std::isfinite(c.lr) && c.lr > 0, "adam: lr", c.lr, "a finite number above 0");
   require(c.beta1 >= 0 && c.beta1 < 1, "adam: beta1", c.beta1, "at least 0 and below 1");
   require(c.beta2 >= 0 && c.beta2 < 1, "adam: beta2", c.beta2, "at least 0 and below 1");
-  require(std::isfinite(c.eps) && c.eps > 0, "adam: eps", c.eps, "a finite number above 0");
+  // A smaller one is 0 or subnormal in float32, and then divides nothing.
+  require(std::isfinite(c.eps) && c.eps >= 1e-30, "adam: eps", c.eps, "a finite number of at least 1e-30");
   require(std::isfinite(c.weight_decay) && c.weight_decay >= 0, "adam: weight_decay", c.weight_decay,
           "a finite number of at least 0");
 }

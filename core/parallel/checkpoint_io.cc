@@ -4,7 +4,7 @@
 #include <memory>
 #include <span>
 
-#include "core/base/check.h"
+#include "core/base/error.h"
 #include "core/checkpoint/directory.h"
 #include "core/checkpoint/load.h"
 #include "core/checkpoint/names.h"
@@ -143,6 +143,11 @@ Task<TrainCounters> load_training_state(RankContext& context, DataParallel<T>& p
   const StoragePath directory = plan.parent.child(step_directory_name(step));
   GroupCoordinator coordinator(parallel.group());
   const LoadedCheckpoint loaded = co_await load_agreed(context, coordinator, directory, std::move(request));
+  // The hash of the arithmetic covers the schedule's settings; a manifest that says otherwise was edited.
+  if (loaded.manifest.step != step || loaded.manifest.step > plan.schedule.total_steps ||
+      !(loaded.manifest.schedule == plan.schedule)) {
+    throw InputError(directory.text() + ": the manifest's step or schedule is not that of the scenario: it was edited");
+  }
   if (context.storing() == Storing::kElements) {
     std::size_t offset = 0;
     for (int unit = 0; unit < units; ++unit) {

@@ -16,8 +16,8 @@
 namespace rehearse {
 namespace {
 
-// Events between two looks at the hooks.
-constexpr std::uint64_t kEventsPerSlice = 64;
+// Events between two looks at the hooks: few, because the arithmetic of one may take seconds.
+constexpr std::uint64_t kEventsPerSlice = 8;
 
 std::unique_ptr<TrainObserver> make_accumulation_difference(const TrainConfig& config) {
   if (config.dtype == DType::kFloat64) {
@@ -104,6 +104,8 @@ void conclude(World& world, RunEnd end, bool interrupted, TrainingRecord& record
     std::rethrow_exception(error);
   } catch (const Error&) {
     throw;
+  } catch (const std::bad_alloc&) {
+    throw InputError("out of memory: the scenario needs more than there is; 'rehearse check' says how much");
   } catch (const std::exception& failure) {
     record.failure = failure.what();
   }

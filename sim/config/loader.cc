@@ -144,6 +144,13 @@ class Loading {
 }  // namespace
 
 std::string read_real_file(const std::string& path, Bytes limit) {
+  // A pipe would wait for ever for whoever writes it, a device may never end.
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status) &&
+      !std::filesystem::is_directory(status)) {
+    cannot_read(path, "it is no regular file");
+  }
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), &std::fclose);
   if (file == nullptr) cannot_read(path, std::generic_category().message(errno));
   std::string contents;

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "core/base/digest.h"
+#include "core/checkpoint/manifest.h"
+#include "core/checkpoint/run_state.h"
 #include "sim/cluster/verdicts.h"
 #include "sim/config/loader.h"
 
@@ -147,6 +150,29 @@ TEST(Verdicts, ADamagedCheckpointDoesNotContinue) {
     text[text.size() / 2] = static_cast<char>(text[text.size() / 2] ^ 4);
     resume.files[name] = FileData::copy_of(text);
     EXPECT_THROW(run_training(scenario, resume), InputError) << name;
+  }
+}
+
+// Whole and sealed, but not what this job would have written.
+TEST(Verdicts, AnEditedManifestWithARightChecksumIsRefused) {
+  const Scenario scenario = capstone();
+  const TrainingRecord record = run_training(scenario);
+  ASSERT_TRUE(record.resume_checkpoint.has_value());
+  const std::string text(record.resume_checkpoint->files.at("manifest.json").text());
+  for (const int edit : {0, 1, 2}) {
+    Manifest manifest = parse_manifest(text, "manifest.json");
+    if (edit == 0) manifest.schedule.lr = 0.02;
+    if (edit == 1) manifest.step = 1'000'000;
+    if (edit == 2) manifest.schedule.total_steps = 60;
+    ResumeFrom resume;
+    resume.step = 10;
+    resume.files = record.resume_checkpoint->files;
+    const std::string edited = write_manifest(manifest);
+    resume.files["manifest.json"] = FileData::copy_of(edited);
+    RunState state = parse_run_state(resume.files.at("run_state.json").text(), "run_state.json");
+    state.manifest_sha256 = sha256_hex(edited);
+    resume.files["run_state.json"] = FileData::copy_of(write_run_state(state));
+    EXPECT_THROW(run_training(scenario, resume), InputError) << edit;
   }
 }
 

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -145,6 +147,12 @@ TEST(RealFiles, UnreadableOnesAreInputErrors) {
   };
   EXPECT_EQ(error("no/such.textproto"), "cannot read no/such.textproto: No such file or directory");
   EXPECT_THAT(error(std::filesystem::temp_directory_path().string()), ::testing::HasSubstr("Is a directory"));
+  // Nothing that could wait for a writer, or never end.
+  EXPECT_EQ(error("/dev/zero"), "cannot read /dev/zero: it is no regular file");
+  const std::string pipe = std::filesystem::temp_directory_path() / ("rehearse_pipe_" + std::to_string(getpid()));
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(error(pipe), "cannot read " + pipe + ": it is no regular file");
+  std::filesystem::remove(pipe);
   EXPECT_THROW(read_real_file(std::string(REHEARSE_SOURCE_DIR) + "/CMakeLists.txt", Bytes(10)), InputError);
 }
 
