@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes a Debian 12 machine ready to build Rehearse: checks the CPU and installs the packages that are missing.
 #
-#   tools/setup.sh [GROUP...]    groups: build (default), testlib, check, clang, lint; all of them: all
+#   tools/setup.sh [GROUP...]    groups: build (default), testlib, bench, check, clang, lint; all of them: all
 #
 # The other scripts source this file and call require_cpu and ensure_packages themselves. When nothing is missing it
 # costs one dpkg-query and prints nothing.
@@ -15,6 +15,7 @@ declare -A rehearse_packages=(
   [build]="g++ cmake ninja-build pkg-config libboost1.81-dev libboost-program-options1.81-dev libeigen3-dev
            protobuf-compiler libprotobuf-dev libssl-dev nlohmann-json3-dev libxxhash-dev"
   [testlib]="libgtest-dev libgmock-dev libbenchmark-dev"
+  [bench]="time"
   [check]="clang-format python3"
   [clang]="clang"
   [lint]="clang clang-tidy"
@@ -36,6 +37,7 @@ declare -A rehearse_package_why=(
   [libgtest-dev]="the tests"
   [libgmock-dev]="the tests' matchers"
   [libbenchmark-dev]="the benchmarks"
+  [time]="peak memory in tools/bench"
   [clang-format]="the format test"
   [python3]="tests that read our files with other software"
   [clang]="the second compiler, whose bits must agree"
@@ -149,10 +151,11 @@ if [[ ${BASH_SOURCE[0]} == "$0" ]]; then
         sed -n '2,/^set /{/^set /!s/^# \{0,1\}//p}' "$0"
         exit 0
         ;;
-      all) groups+=(build testlib check clang lint) ;;
+      all) groups+=(build testlib bench check clang lint) ;;
       *)
         if [[ -z ${rehearse_packages[$argument]+there} ]]; then
-          echo "tools/setup.sh: '$argument' is no group; the groups are build, testlib, check, clang, lint, all" >&2
+          echo "tools/setup.sh: '$argument' is no group; the groups are build, testlib, bench, check," \
+               "clang, lint, all" >&2
           exit 2
         fi
         groups+=("$argument")

@@ -39,6 +39,7 @@ std::string json_text(const Scenario& scenario, const Estimate& estimate) {
                                         {"gradients", estimate.gradient_bytes.count()},
                                         {"optimizer", estimate.optimizer_bytes.count()},
                                         {"activations_peak", estimate.activation_bytes.count()}};
+  json["memory_of_process"] = estimate.process_bytes.count();
   json["flops"] = json_number(estimate.flops);
   json["estimated_wall_seconds"] = json_number(estimate.wall_seconds);
   return json.dump(2) + "\n";
@@ -70,14 +71,12 @@ std::string report(const Scenario& scenario, const Estimate& estimate, const Sty
   out += communication.text(style);
 
   TextTable memory({{"parameters"}, {"gradients"}, {"optimizer"}, {"activations"}, {"total"}});
-  const Bytes total =
-      estimate.parameter_bytes + estimate.gradient_bytes + estimate.optimizer_bytes + estimate.activation_bytes;
   memory.add({grouped(estimate.parameter_bytes.count()), grouped(estimate.gradient_bytes.count()),
               grouped(estimate.optimizer_bytes.count()), grouped(estimate.activation_bytes.count()),
-              grouped(total.count())});
+              grouped(estimate.rank_bytes.count())});
   out += section_title("Memory of a rank in bytes, by formula; messages in flight apart", style) + memory.text(style);
   out += "  all " + std::to_string(scenario.ranks) + " ranks in this process: at least " +
-         to_string(Bytes(total.count() * scenario.ranks)) + "\n\n";
+         to_string(estimate.process_bytes) + "\n\n";
 
   out += field_line("wall time", wall_time(estimate.wall_seconds) + " on one core: " + significant(estimate.flops, 3) +
                                      " floating-point operations at an assumed " +

@@ -6,6 +6,9 @@
 
 namespace rehearse {
 
+// Throws RealIoError where something written to `console.out` so far is lost.
+void check_written(Console& console);
+
 // One function a command; what it throws is the command's error, what it returns the command's exit code.
 ExitCode execute_run(const RunCommand& command, Console& console);
 ExitCode execute_resume(const ResumeCommand& command, Console& console);

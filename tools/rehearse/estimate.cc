@@ -1,5 +1,10 @@
 #include "tools/rehearse/estimate.h"
 
+#include <algorithm>
+#include <limits>
+#include <string>
+
+#include "core/base/error.h"
 #include "core/model/activations.h"
 #include "core/model/cost.h"
 #include "core/model/layout.h"
@@ -12,12 +17,19 @@ namespace {
 // Loss, sum of squares, non-finite elements and tokens.
 constexpr std::int64_t kSumsBytes = 4 * 8;
 
-Traffic traffic(Operation operation, std::int64_t calls, std::int64_t messages, std::int64_t bytes) {
+// What one rank takes fits 64 bits, or the loader refused it; what 65,536 ranks take may not.
+std::int64_t checked(__int128 value, const Scenario& scenario, const char* what) {
+  if (value <= std::numeric_limits<std::int64_t>::max()) return static_cast<std::int64_t>(value);
+  throw InputError(scenario.file_path + ": cluster.ranks: found " + std::to_string(scenario.ranks) + "; " + what +
+                   " of so many ranks of this model would be 2^63 or more; take fewer, or a smaller model");
+}
+
+Traffic traffic(const Scenario& scenario, Operation operation, std::int64_t calls, __int128 messages, __int128 bytes) {
   Traffic one;
   one.operation = operation;
   one.calls = calls;
-  one.messages = messages;
-  one.bytes = Bytes(bytes);
+  one.messages = checked(messages, scenario, "the messages");
+  one.bytes = Bytes(checked(bytes, scenario, "the bytes sent by all"));
   return one;
 }
 
@@ -41,32 +53,44 @@ Estimate estimate(const Scenario& scenario) {
   const std::int64_t element = size_of(train.dtype);
   const UnitPlan plan(layout, train.bucket_bytes / element, scenario.ranks);
   const std::int64_t ranks = scenario.ranks;
-  const std::int64_t pairs = ranks * (ranks - 1);
   const auto units = static_cast<std::int64_t>(plan.units().size());
-  const std::int64_t whole = (ranks - 1) * element * plan.padded_total();
+  const __int128 pairs = static_cast<__int128>(ranks) * (ranks - 1);
+  const __int128 whole = static_cast<__int128>(ranks - 1) * element * plan.padded_total();
 
   Estimate result;
   result.parameters = layout.total();
   result.padded_parameters = plan.padded_total();
   result.units = units;
-  result.start.push_back(traffic(Operation::kBroadcast, units, units * (ranks - 1), whole));
+  result.start.push_back(traffic(scenario, Operation::kBroadcast, units, units * (ranks - 1), whole));
   if (train.zero_stage == 0) {
-    result.step.push_back(traffic(Operation::kAllReduce, units, 2 * units * pairs, 2 * whole));
-    result.step.push_back(traffic(Operation::kAllGather, 1, pairs, kSumsBytes * pairs));
+    result.step.push_back(traffic(scenario, Operation::kAllReduce, units, 2 * units * pairs, 2 * whole));
+    result.step.push_back(traffic(scenario, Operation::kAllGather, 1, pairs, kSumsBytes * pairs));
   } else {
-    result.step.push_back(traffic(Operation::kReduceScatter, units, units * pairs, whole));
-    result.step.push_back(traffic(Operation::kAllGather, units + 1, (units + 1) * pairs, whole + kSumsBytes * pairs));
+    result.step.push_back(traffic(scenario, Operation::kReduceScatter, units, units * pairs, whole));
+    result.step.push_back(
+        traffic(scenario, Operation::kAllGather, units + 1, (units + 1) * pairs, whole + kSumsBytes * pairs));
   }
   result.parameter_bytes = Bytes(element * plan.padded_total());
   result.gradient_bytes = result.parameter_bytes;
   result.optimizer_bytes = expected_optimizer_bytes(train, scenario.ranks);
   result.activation_bytes = Bytes(element * activation_elements(train.model, train.batch / train.accumulate));
 
+  result.rank_bytes = result.parameter_bytes + result.gradient_bytes + result.optimizer_bytes + result.activation_bytes;
+  result.process_bytes =
+      Bytes(checked(static_cast<__int128>(result.rank_bytes.count()) * ranks, scenario, "the bytes in this process"));
+
   double steps = static_cast<double>(train.steps);
   if (scenario.expect.resume_from) steps += static_cast<double>(train.steps - *scenario.expect.resume_from);
   result.flops = steps * flops_of_a_step(scenario, layout.stages());
   const double rate = train.dtype == DType::kFloat64 ? kAssumedFlopsPerSecond / 2 : kAssumedFlopsPerSecond;
   result.wall_seconds = result.flops / rate;
+  if (scenario.expect.same_weights_as && scenario.expect.same_weights_as->scenario != nullptr) {
+    // One after the other: their times add up, their memory does not.
+    const Estimate other = estimate(*scenario.expect.same_weights_as->scenario);
+    result.flops += other.flops;
+    result.wall_seconds += other.wall_seconds;
+    result.process_bytes = std::max(result.process_bytes, other.process_bytes);
+  }
   return result;
 }
 

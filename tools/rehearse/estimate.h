@@ -34,7 +34,11 @@ struct Estimate {
   Bytes gradient_bytes;
   Bytes optimizer_bytes;
   Bytes activation_bytes;
-  // Products of all ranks in all steps, forward and backward, and the steps that a check of resume_from runs again.
+  Bytes rank_bytes;  // their sum
+  // Of all ranks together, which live in one process; that of the run for same_weights_as where it is more.
+  Bytes process_bytes;
+  // Products of all ranks in all steps, forward and backward; those of the runs that checking resume_from and
+  // same_weights_as takes are in it.
   double flops = 0;
   double wall_seconds = 0;
 };
@@ -43,6 +47,7 @@ struct Estimate {
 // float64. A rough middle of what was measured, so that a run of minutes is not taken for one of hours.
 inline constexpr double kAssumedFlopsPerSecond = 20e9;
 
+// Throws InputError where a count leaves 64 bits.
 Estimate estimate(const Scenario& scenario);
 
 }  // namespace rehearse

@@ -1,6 +1,8 @@
+#include <fcntl.h>
 #include <malloc.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <iostream>
 #include <string_view>
@@ -18,13 +20,24 @@ bool is_terminal_with_colors() {
   return !refused && !dumb && isatty(STDOUT_FILENO) == 1;
 }
 
+// A standard stream that the caller closed would give its number to the next file that is opened, and that file would
+// get what is meant for the stream. Something that cannot be written takes the number, so that writing fails instead.
+void occupy_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(stream, F_GETFD) < 0) open("/dev/null", O_RDONLY);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  occupy_standard_streams();
   // A run allocates and frees large buffers all the time; giving them back to the system each time costs page faults.
   constexpr int kKeep = 256 << 20;
   mallopt(M_MMAP_THRESHOLD, kKeep);
   mallopt(M_TRIM_THRESHOLD, kKeep);
+  // A file over the limit of its size is an error with a message like any other.
+  std::signal(SIGXFSZ, SIG_IGN);
   std::ios::sync_with_stdio(false);
   rehearse::catch_interrupts();
   rehearse::Console console(std::cout, std::cerr);

@@ -4,59 +4,40 @@
 #include <filesystem>
 #include <map>
 #include <set>
-#include <string_view>
+#include <utility>
 
 #include "core/base/error.h"
 #include "core/checkpoint/names.h"
+#include "tools/rehearse/own_files.h"
 
 namespace rehearse {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kSummary = "summary.json";
-constexpr const char* kMetrics = "metrics.jsonl";
-constexpr const char* kScenario = "scenario.textproto";
-constexpr const char* kInputs = "inputs";
-constexpr const char* kCheckpoints = "checkpoints";
-
 std::string in(const std::string& directory, const std::string& name) { return (fs::path(directory) / name).string(); }
 
-bool is_own_checkpoint(const std::string& name) {
-  // "step_000010" and ".step_000010.tmp"
-  std::string_view step = name;
-  if (step.starts_with('.') && step.ends_with(".tmp")) {
-    step.remove_prefix(1);
-    step.remove_suffix(4);
-  }
-  return step_of_directory(step).has_value();
+// "a, b and 3 more"
+std::string listed(const std::vector<std::string>& names) {
+  constexpr std::size_t kMost = 5;
+  std::string out;
+  for (std::size_t i = 0; i < std::min(names.size(), kMost); ++i) out += (i > 0 ? ", " : "") + names[i];
+  if (names.size() > kMost) out += " and " + std::to_string(names.size() - kMost) + " more";
+  return out;
 }
 
-// True for a name that a run writes in its directory, with the type it writes it as.
-bool is_own_entry(const fs::directory_entry& entry) {
-  const std::string name = entry.path().filename().string();
-  const fs::file_type type = entry.symlink_status().type();
-  if (name == kInputs) return type == fs::file_type::directory;
-  if (name == kCheckpoints) {
-    if (type != fs::file_type::directory) return false;
-    return std::all_of(fs::directory_iterator(entry.path()), fs::directory_iterator(), [](const auto& checkpoint) {
-      return is_own_checkpoint(checkpoint.path().filename().string()) &&
-             checkpoint.symlink_status().type() == fs::file_type::directory;
-    });
-  }
-  const std::set<std::string> files = {kSummary, kMetrics, kScenario, ".summary.json.tmp", ".scenario.textproto.tmp"};
-  return files.contains(name) && type == fs::file_type::regular;
-}
-
-// True where `path` is in `directory`, both existing.
+// True where `path` is there, and in `directory`, which must be.
 bool lies_in(const fs::path& path, const fs::path& directory) {
+  std::error_code error;
+  if (!fs::exists(path, error)) return false;
   const fs::path whole = fs::canonical(path);
   const fs::path top = fs::canonical(directory);
   return std::mismatch(top.begin(), top.end(), whole.begin(), whole.end()).first == top.end();
 }
 
 // Throws InputError unless the directory may be taken; returns what has to be deleted before.
-std::vector<std::string> entries_to_delete(const std::string& path, bool force, const std::string& source) {
+std::vector<std::string> entries_to_delete(const std::string& path, bool force,
+                                           const std::vector<std::string>& sources) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (status.type() == fs::file_type::not_found) return {};
@@ -70,21 +51,19 @@ std::vector<std::string> entries_to_delete(const std::string& path, bool force, 
       throw InputError("--out " + path + ": the directory is not empty (it has " + name +
                        "); take another, or add --force to replace an earlier run's files");
     }
-    if (!is_own_entry(entry)) {
-      throw InputError("--out " + path + ": --force replaces an earlier run's files and nothing else, but there is " +
-                       name + "; take another directory, or empty this one yourself");
-    }
     names.push_back(name);
   }
-  if (!names.empty() && lies_in(source, path)) {
-    throw InputError("--out " + path + ": --force would delete " + source +
-                     ", which the run reads; take another "
-                     "directory");
+  const std::vector<std::string> foreign = names.empty() ? names : foreign_entries(path);
+  if (!foreign.empty()) {
+    throw InputError("--out " + path + ": --force replaces an earlier run's files and nothing else, but there is " +
+                     listed(foreign) + "; take another directory, or empty this one yourself");
   }
-  // The summary goes first: a directory that has one is complete.
-  std::sort(names.begin(), names.end());
-  std::stable_partition(names.begin(), names.end(), [](const std::string& name) { return name == kSummary; });
-  return names;
+  for (const std::string& source : sources) {
+    if (names.empty() || !lies_in(source, path)) continue;
+    throw InputError("--out " + path + ": --force would delete " + source +
+                     ", which the run reads; take another directory");
+  }
+  return in_order_of_removal(std::move(names));
 }
 
 // A new directory with these files, by path in it; all durable but for the directory's own name.
@@ -103,16 +82,23 @@ void write_new_tree(const std::string& directory, const std::map<std::string, Fi
 
 }  // namespace
 
-OutDirectory::OutDirectory(const std::string& path, bool force, const std::string& source) : path_(path) {
+OutDirectory::OutDirectory(const std::string& path, bool force, const std::vector<std::string>& sources) : path_(path) {
   std::vector<std::string> old;
   try {
-    old = entries_to_delete(path, force, source);
+    old = entries_to_delete(path, force, sources);
   } catch (const fs::filesystem_error& error) {
     throw RealIoError("cannot read directory " + path + ": " + error.code().message());
   }
-  for (const std::string& name : old) remove_tree(in(path_, name));
+  for (const std::string& name : old) {
+    if (fs::path(name).extension() == ".tmp" || !fs::is_directory(in(path_, name))) {
+      remove_tree(in(path_, name));
+    } else {
+      remove_published(in(path_, name));
+    }
+  }
   make_directories(path_);
-  metrics_.emplace(in(path_, kMetrics));
+  if (!old.empty()) sync_directory(path_);
+  metrics_.emplace(in(path_, kMetricsFile));
 }
 
 void OutDirectory::write_scenario(const ScenarioCopy& copy) {
@@ -121,11 +107,11 @@ void OutDirectory::write_scenario(const ScenarioCopy& copy) {
     make_directories(fs::path(target).parent_path().string());
     write_file_atomically(target, *file.contents);
   }
-  write_file_atomically(in(path_, kScenario), copy.text);
+  write_file_atomically(in(path_, kScenarioFile), copy.text);
 }
 
 void OutDirectory::export_checkpoint(const CheckpointRecord& checkpoint, std::int64_t keep) {
-  const std::string parent = in(path_, kCheckpoints);
+  const std::string parent = in(path_, kCheckpointsFolder);
   const std::string target = in(parent, checkpoint.directory);
   const std::string building = temporary_path(target);
   make_directories(parent);
@@ -138,10 +124,14 @@ void OutDirectory::export_checkpoint(const CheckpointRecord& checkpoint, std::in
     fs::remove_all(building, ignored);
     throw;
   }
-  // A job that rolled back saves a step again.
-  remove_tree(target);
+  // A job that rolled back saves a step again. What it saved before goes by way of another name.
+  const std::string replaced = in(parent, replaced_directory_name(checkpoint.step));
+  remove_tree(replaced);
+  std::error_code error;
+  if (fs::exists(target, error)) rename_path(target, replaced);
   rename_path(building, target);
   sync_directory(parent);
+  remove_tree(replaced);
 
   std::erase(exported_, checkpoint.directory);
   exported_.push_back(checkpoint.directory);
@@ -149,12 +139,7 @@ void OutDirectory::export_checkpoint(const CheckpointRecord& checkpoint, std::in
 }
 
 void OutDirectory::remove_checkpoint(std::size_t index) {
-  const std::string target = in(in(path_, kCheckpoints), exported_[index]);
-  const std::string deleting = temporary_path(target);
-  // Renamed first, so that half of a checkpoint never bears its name.
-  remove_tree(deleting);
-  rename_path(target, deleting);
-  remove_tree(deleting);
+  remove_published(in(in(path_, kCheckpointsFolder), exported_[index]));
   exported_.erase(exported_.begin() + static_cast<std::ptrdiff_t>(index));
 }
 
@@ -166,7 +151,7 @@ void OutDirectory::finish(const std::vector<CheckpointRecord>& checkpoints, cons
     if (!kept) remove_checkpoint(i);
   }
   metrics_->sync();
-  write_file_atomically(in(path_, kSummary), summary);
+  write_file_atomically(in(path_, kSummaryFile), summary);
 }
 
 }  // namespace rehearse

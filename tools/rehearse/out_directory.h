@@ -15,10 +15,10 @@ namespace rehearse {
 // everything else appears whole under its name. summary.json comes last, so a directory that has one is complete.
 class OutDirectory {
  public:
-  // Takes a directory that is missing or empty, or, with `force`, one that holds nothing but files of an earlier run,
-  // which are deleted. `source` is what the run reads: it may not lie in a directory that is to be deleted. Throws
-  // InputError where the directory cannot be taken, before anything was changed, and RealIoError.
-  OutDirectory(const std::string& path, bool force, const std::string& source);
+  // Takes a directory that is missing or empty, or, with `force`, one that holds nothing but files of an earlier run
+  // (own_files.h), which are deleted. `sources` is what the run reads: none of it may lie in a directory that is to be
+  // emptied. Throws InputError where the directory cannot be taken, before anything was changed, and RealIoError.
+  OutDirectory(const std::string& path, bool force, const std::vector<std::string>& sources);
 
   const std::string& path() const { return path_; }
 

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "core/base/error.h"
 
@@ -49,12 +50,27 @@ void sync_file(int file, const std::string& path) {
   }
 }
 
+// The directory that has the name `path`; never empty.
+std::string parent_of(const std::string& path) {
+  const std::string parent = std::filesystem::path(path).parent_path().string();
+  return parent.empty() ? "." : parent;
+}
+
 }  // namespace
 
 void make_directories(const std::string& path) {
   std::error_code error;
-  std::filesystem::create_directories(path, error);
-  if (error) fail("make directory", path, error.value());
+  std::filesystem::path whole(path);
+  if (!whole.has_filename()) whole = whole.parent_path();  // "DIR/"
+  std::vector<std::filesystem::path> missing;
+  for (std::filesystem::path one = whole; !one.empty() && !std::filesystem::exists(one, error); one = one.parent_path())
+    missing.push_back(one);
+  for (auto one = missing.rbegin(); one != missing.rend(); ++one) {
+    std::filesystem::create_directory(*one, error);
+    if (error) fail("make directory", one->string(), error.value());
+    sync_directory(parent_of(one->string()));
+  }
+  if (!std::filesystem::is_directory(whole, error)) fail("make directory", path, error ? error.value() : ENOTDIR);
 }
 
 void make_new_directory(const std::string& path) {
@@ -91,7 +107,7 @@ void write_file_atomically(const std::string& path, std::string_view text) {
     unlink(temporary.c_str());
     throw;
   }
-  sync_directory(std::filesystem::path(path).parent_path().string());
+  sync_directory(parent_of(path));
 }
 
 void rename_path(const std::string& from, const std::string& to) {
@@ -102,6 +118,14 @@ void remove_tree(const std::string& path) {
   std::error_code error;
   std::filesystem::remove_all(path, error);
   if (error) fail("remove", path, error.value());
+}
+
+void remove_published(const std::string& path) {
+  const std::string deleting = temporary_path(path);
+  remove_tree(deleting);
+  rename_path(path, deleting);
+  sync_directory(parent_of(path));
+  remove_tree(deleting);
 }
 
 LineWriter::LineWriter(std::string path)

@@ -9,7 +9,7 @@
 
 namespace rehearse {
 
-// Makes a directory and those above it that are missing.
+// Makes a directory and those above it that are missing; the names of all that it makes are durable.
 void make_directories(const std::string& path);
 // The same for a directory that must not exist yet, and whose parent must.
 void make_new_directory(const std::string& path);
@@ -27,6 +27,9 @@ std::string temporary_path(const std::string& path);
 void rename_path(const std::string& from, const std::string& to);
 // A file, or a directory with all in it; symbolic links are removed, never followed. Nothing there is fine.
 void remove_tree(const std::string& path);
+// The same for a directory that others read: renamed to temporary_path first, and that made durable, so that half of
+// it never bears its name, wherever the removal ends.
+void remove_published(const std::string& path);
 
 // A file that grows line by line and can be read at any time.
 class LineWriter {

@@ -29,12 +29,16 @@ int execute(const std::vector<std::string>& words, Console& console) {
   } else {
     console.out << std::get<PrintCommand>(command).text;
   }
-  console.out.flush();
-  if (!console.out) throw RealIoError("cannot write to standard output; what came of it is not all there");
+  check_written(console);
   return static_cast<int>(code);
 }
 
 }  // namespace
+
+void check_written(Console& console) {
+  console.out.flush();
+  if (!console.out) throw RealIoError("cannot write to standard output; what was to stand there is not all there");
+}
 
 int rehearse_main(const std::vector<std::string>& words, Console& console) {
   try {

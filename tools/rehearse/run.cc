@@ -1,7 +1,9 @@
 #include <chrono>
 #include <exception>
+#include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "sim/cluster/training_run.h"
 #include "sim/cluster/verdicts.h"
@@ -19,7 +21,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // A word as a POSIX shell reads it back.
-std::string quoted(const std::string& word) {
+std::string shell_word(const std::string& word) {
   const char* plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=,:+@%";
   if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
   std::string out = "'";
@@ -32,12 +34,22 @@ struct Job {
   Clock::time_point began;
   Scenario scenario;
   std::optional<ResumeFrom> resume;
-  std::string source;  // what is read: the scenario file or the checkpoint
+  std::vector<std::string> sources;  // what is read: the scenario file or the checkpoint, and the inputs
   std::string out;
   bool force = false;
   Format format = Format::kText;
   std::string repeat;
 };
+
+// Files that a scenario names, and those of the scenario whose weights it expects.
+void add_inputs(const Scenario& scenario, std::vector<std::string>& sources) {
+  const std::filesystem::path folder = std::filesystem::path(scenario.file_path).parent_path();
+  for (const InputFile& input : scenario.inputs) sources.push_back((folder / input.path).string());
+  const std::optional<WeightsReference>& reference = scenario.expect.same_weights_as;
+  if (!reference || reference->scenario == nullptr) return;
+  sources.push_back(reference->scenario->file_path);
+  add_inputs(*reference->scenario, sources);
+}
 
 // Hears what happens in the simulation and passes it on to the disk and the terminal. The simulator calls it from
 // inside rank programs, where an exception would look like a rank's failure: what goes wrong is kept and ends the run
@@ -60,15 +72,26 @@ class Listener {
         if (out_ != nullptr) out_->export_checkpoint(checkpoint, job_.scenario.train.checkpoint.keep);
       });
     };
-    hooks.interrupted = [this] { return failure_ != nullptr || console_.interrupted(); };
+    hooks.interrupted = [this] { return failure_ != nullptr || interrupted(); };
     return hooks;
   }
+  // The same while the run is judged.
+  TrainingHooks judging_hooks() {
+    progress_.on_phase("checking what was expected");
+    TrainingHooks hooks;
+    hooks.interrupted = [this] { return interrupted(); };
+    return hooks;
+  }
+
+  // Looks for Ctrl-C. Once seen it stays so for everybody: what was cut short and what the exit code says must agree.
+  bool interrupted() { return seen_ = seen_ || console_.interrupted(); }
+  // Whether anybody has seen it; does not look again.
+  bool has_seen_interrupt() const { return seen_; }
 
   void rethrow_failure() {
     progress_.clear();
     if (failure_ != nullptr) std::rethrow_exception(failure_);
   }
-  void judging() { progress_.on_phase("checking what was expected"); }
 
  private:
   template <class Work>
@@ -85,6 +108,7 @@ class Listener {
   OutDirectory* out_;
   Console& console_;
   Progress progress_;
+  bool seen_ = false;
   std::exception_ptr failure_;
 };
 
@@ -94,19 +118,19 @@ FinishedRun simulate(const Job& job, OutDirectory* out, Console& console) {
   run.scenario = &job.scenario;
   run.record = run_training(job.scenario, job.resume, listener.hooks());
   listener.rethrow_failure();
-  listener.judging();
-  TrainingHooks hooks;
-  hooks.interrupted = console.interrupted;
-  if (!console.interrupted()) run.verdicts = judge(job.scenario, run.record, hooks);
-  listener.rethrow_failure();
-  if (console.interrupted() && run.record.outcome == Outcome::kDone) {
+  // Ctrl-C counts where it cuts something short: what has failed or hangs is told as it is, and so is a run whose last
+  // check is through.
+  const bool done = run.record.outcome == Outcome::kDone;
+  const bool judged = run.record.outcome != Outcome::kInterrupted && !(done && listener.interrupted());
+  if (judged) run.verdicts = judge(job.scenario, run.record, listener.judging_hooks());
+  if (done && listener.has_seen_interrupt()) {
     // While it was judged: verdicts are worth nothing, and a run that was not judged did not succeed.
     run.verdicts.clear();
     run.record.outcome = Outcome::kInterrupted;
     run.record.failure = "interrupted while its expectations were checked";
     run.record.weights_sha256.clear();
   }
-  run.exit_code = console.interrupted() ? ExitCode::kInterrupted : exit_code_of(run.record, run.verdicts);
+  run.exit_code = exit_code_of(run.record, run.verdicts);
   run.wall_seconds = std::chrono::duration<double>(Clock::now() - job.began).count();
   return run;
 }
@@ -116,10 +140,12 @@ ExitCode execute(const Job& job, Console& console) {
   const bool text = job.format == Format::kText;
   std::optional<OutDirectory> out;
   if (!job.out.empty()) {
-    out.emplace(job.out, job.force, job.source);
+    out.emplace(job.out, job.force, job.sources);
     out->write_scenario(make_scenario_copy(job.scenario));
   }
   if (text) console.out << header_report(job.scenario, job.resume ? job.resume->step : 0, style) << std::flush;
+  // Hours of work that nobody will see; with --out the files have it all.
+  if (!console.out && !out) check_written(console);
 
   const FinishedRun run = simulate(job, out ? &*out : nullptr, console);
 
@@ -140,13 +166,14 @@ ExitCode execute_run(const RunCommand& command, Console& console) {
   Job job;
   job.began = Clock::now();
   job.scenario = load_scenario(command.scenario, command.load);
-  job.source = command.scenario;
+  job.sources = {command.scenario};
+  add_inputs(job.scenario, job.sources);
   job.out = command.out;
   job.force = command.force;
   job.format = command.format;
-  job.repeat = quoted(console.program) + " run " + quoted(command.scenario);
+  job.repeat = shell_word(console.program) + " run " + shell_word(command.scenario);
   if (command.load.seed) job.repeat += " --seed " + std::to_string(*command.load.seed);
-  for (const std::string& override : command.load.overrides) job.repeat += " --set " + quoted(override);
+  for (const std::string& override : command.load.overrides) job.repeat += " --set " + shell_word(override);
   return execute(job, console);
 }
 
@@ -158,11 +185,12 @@ ExitCode execute_resume(const ResumeCommand& command, Console& console) {
   job.resume.emplace();
   job.resume->step = checkpoint.manifest.step;
   job.resume->files = std::move(checkpoint.files);
-  job.source = command.checkpoint;
+  job.sources = {command.checkpoint};
+  add_inputs(job.scenario, job.sources);
   job.out = command.out;
   job.force = command.force;
   job.format = command.format;
-  job.repeat = quoted(console.program) + " resume " + quoted(command.checkpoint);
+  job.repeat = shell_word(console.program) + " resume " + shell_word(command.checkpoint);
   return execute(job, console);
 }
 

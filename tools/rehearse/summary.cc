@@ -164,8 +164,6 @@ std::string write_summary(const FinishedRun& run) {
 std::string write_metrics_line(const StepRecord& step) {
   OrderedJson json;
   json["step"] = step.report.step;
-  json["attempt"] = step.attempt;
-  json["generation"] = step.generation;
   json["applied_steps"] = step.report.applied_steps;
   json["loss"] = json_number(step.report.loss);
   json["grad_norm"] = json_number(step.report.grad_norm);
@@ -173,6 +171,8 @@ std::string write_metrics_line(const StepRecord& step) {
   json["param_norm"] = json_number(step.param_norm);
   json["step_seconds"] = seconds_of(step.step_seconds);
   json["tokens"] = step.report.tokens;
+  // The most that any rank has held so far, in bytes.
+  for (const MemoryField& field : kMemoryFields) json["memory"][field.name] = (step.memory.*field.bytes).count();
   return json.dump();
 }
 

@@ -27,6 +27,8 @@ std::string without_trailing_blanks(std::string line) {
 }
 
 std::string print_double(const char* format, int digits, double value) {
+  // The sign of a NaN says nothing, and differs between CPUs.
+  if (value != value) return "nan";
   std::array<char, 400> text{};
   std::snprintf(text.data(), text.size(), format, digits, value);
   return text.data();

@@ -60,6 +60,84 @@ TEST(Check, ItsFormulasAreWhatARunCounts) {
   std::printf("%d layouts were compared\n", cases);
 }
 
+TEST(Check, TheRunWhoseWeightsAreExpectedIsInTheEstimate) {
+  TemporaryDirectory folder;
+  write_file(folder / "other.textproto", small_scenario_with("expect { final_step: 6 }"));
+  const auto checked = [&](const std::string& expect, const std::vector<std::string>& set = {}) {
+    write_file(folder / "one.textproto", small_scenario(expect));
+    std::vector<std::string> words = {"check", folder / "one.textproto", "--format", "json"};
+    words.insert(words.end(), set.begin(), set.end());
+    return json::parse(rehearse(words).out);
+  };
+  const json alone = checked("final_step: 6");
+  const double run = alone["flops"];
+  EXPECT_DOUBLE_EQ(checked("resume_from: 4")["flops"], run * 8 / 6);
+  const json both = checked("resume_from: 4 same_weights_as: \"other.textproto\"");
+  EXPECT_DOUBLE_EQ(both["flops"], run * (8 + 6) / 6);
+  EXPECT_DOUBLE_EQ(both["estimated_wall_seconds"], alone["estimated_wall_seconds"].get<double>() * (8 + 6) / 6);
+  const std::string digest(64, 'a');
+  EXPECT_DOUBLE_EQ(checked("same_weights_as: \"sha256:" + digest + "\"")["flops"], run);
+  // One after the other in this process: the larger decides.
+  const json smaller = checked("same_weights_as: \"other.textproto\"", {"--set", "cluster.ranks=1"});
+  EXPECT_EQ(smaller["memory_of_process"], alone["memory_of_process"]);
+  EXPECT_EQ(checked("same_weights_as: \"other.textproto\"", {"--set", "cluster.ranks=4"})["memory_of_process"],
+            checked("final_step: 6", {"--set", "cluster.ranks=4"})["memory_of_process"]);
+}
+
+// `check` of a model of any size: its counts are those that double, which has no end here, gives; or it is refused.
+bool is_counted(const std::vector<std::string>& set, const std::string& stage, double ranks) {
+  std::vector<std::string> words = {"check", shipped_scenario("capstone"), "--format", "json",
+                                    "--set", "train.zero_stage=" + stage,  "--set",    "train.batch=1",
+                                    "--set", "train.accumulate=1"};
+  for (const std::string& one : set) words.insert(words.end(), {"--set", one});
+  const Ran ran = rehearse(words);
+  if (ran.code != 0) {
+    EXPECT_EQ(ran.code, 2) << ran.err;
+    EXPECT_THAT(ran.err, ::testing::AnyOf(HasSubstr("2^40"), HasSubstr("2^48"), HasSubstr("2^63")));
+    EXPECT_THAT(ran.out, ::testing::IsEmpty());
+    return false;
+  }
+  const json check = json::parse(ran.out);
+  double rank_bytes = 0;
+  for (const auto& [kind, bytes] : check["memory_per_rank"].items()) rank_bytes += bytes.get<double>();
+  EXPECT_NEAR(check["memory_of_process"].get<double>(), rank_bytes * ranks, 1e-9 * rank_bytes * ranks);
+  const double whole = 4 * check["padded_parameters"].get<double>() * (ranks - 1);
+  const double sums = 32 * ranks * (ranks - 1);
+  const std::map<std::string, double> expected = {
+      {"all_reduce", 2 * whole}, {"reduce_scatter", whole}, {"all_gather", sums + (stage == "1" ? whole : 0)}};
+  for (const json& row : check["communication_per_step"]) {
+    const double bytes = expected.at(row["operation"]);
+    EXPECT_NEAR(row["bytes"].get<double>(), bytes, 1e-9 * bytes) << row;
+  }
+  return true;
+}
+
+TEST(Check, CountsAreRightOrRefusedUpToTheLargestModel) {
+  int right = 0;
+  int refused = 0;
+  for (const char* layers : {"1", "100", "1000", "10000"}) {
+    for (const char* embed : {"32", "16384"}) {
+      for (const char* context : {"16", "131072"}) {
+        for (const char* ranks : {"1", "1000", "65536"}) {
+          for (const char* stage : {"0", "1"}) {
+            const bool counted =
+                is_counted({std::string("model.layers=") + layers, std::string("model.embed=") + embed,
+                            std::string("model.context=") + context, std::string("cluster.ranks=") + ranks},
+                           stage, std::stod(ranks));
+            ++(counted ? right : refused);
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(right, 20);
+  EXPECT_GT(refused, 20);
+  std::printf("%d scenarios counted, %d refused\n", right, refused);
+  const Ran ran = rehearse({"check", shipped_scenario("capstone"), "--set", "model.context=131072", "--set",
+                            "model.layers=1000", "--set", "cluster.ranks=65536", "--set", "train.batch=1"});
+  EXPECT_THAT(ran.err, HasSubstr("cluster.ranks: found 65536; the bytes in this process"));
+}
+
 TEST(Check, SaysWhatWouldRunAndRunsNothing) {
   const Ran ran = rehearse({"check", shipped_scenario("capstone"), "--set", "train.steps=1000000"});
   ASSERT_EQ(ran.code, 0) << ran.err;

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "tests/tools/rehearse/run_in_process.h"
+#include "tools/rehearse/interrupt.h"
 
 namespace rehearse::testing_command {
 namespace {
@@ -46,6 +47,94 @@ TEST_F(Interrupt, LeavesReadableFilesAndExitsWith130) {
   EXPECT_FALSE(summary.contains("weights_sha256"));
   EXPECT_EQ(summary["steps"], metrics_of(out_).size());
   EXPECT_EQ(rehearse({"inspect", out_ + "/checkpoints/step_000004"}).code, 0);
+}
+
+// Whenever Ctrl-C comes, and whether or not it is seen twice, what the exit code says is what the summary says.
+TEST_F(Interrupt, ExitCodeAndOutcomeAgreeWhereverItComes) {
+  write_file(scenario_, small_scenario("resume_from: 2 same_weights_as: \"other.textproto\""));
+  write_file(folder_ / "other.textproto", small_scenario("loss: FALLS"));
+  int interrupted_runs = 0;
+  bool came = true;
+  int at = 0;
+  for (at = 0; came; ++at) {
+    for (const bool once : {true, false}) {
+      int asked = 0;
+      came = false;
+      const Ran ran = rehearse({"run", scenario_, "--format", "json"}, [&] {
+        const bool now = once ? asked == at : asked >= at;
+        ++asked;
+        came = came || now;
+        return now;
+      });
+      const json summary = json::parse(ran.out);
+      const std::string what = "asked " + std::to_string(at) + " times before" + (once ? ", once" : "");
+      EXPECT_EQ(summary["exit_code"], ran.code) << what;
+      EXPECT_EQ(ran.code, came ? 130 : 0) << what << summary["expectations"];
+      EXPECT_EQ(summary["outcome"], came ? "INTERRUPTED" : "DONE") << what;
+      EXPECT_EQ(summary.contains("weights_sha256"), !came) << what;
+      interrupted_runs += came ? 1 : 0;
+    }
+  }
+  EXPECT_GT(interrupted_runs, 20);
+  std::printf("%d interrupted runs\n", interrupted_runs);
+}
+
+TEST_F(Interrupt, ADeadlockOrFailureIsToldAsItIs) {
+  // Asked for after everything was said: a run that ended by itself, with an expectation that failed.
+  write_file(scenario_, small_scenario("final_loss_below: 1e-9"));
+  int asked = 0;
+  rehearse({"run", scenario_}, [&] { return ++asked == 0; });
+  int again = 0;
+  const Ran ran = rehearse({"run", scenario_, "--format", "json"}, [&] { return ++again > asked; });
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_EQ(json::parse(ran.out)["outcome"], "DONE");
+}
+
+// What became of a child process that caught interrupts after `before` and then did `after`.
+template <class Before, class After>
+int status_of_child(const Before& before, const After& after) {
+  const pid_t child = fork();
+  if (child == 0) {
+    before();
+    catch_interrupts();
+    after();
+    _exit(0);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  return status;
+}
+
+TEST(Signals, TheSecondOfAnyMixEndsTheProcess) {
+  for (const int first : {SIGINT, SIGTERM}) {
+    for (const int second : {SIGINT, SIGTERM}) {
+      const int status = status_of_child([] {},
+                                         [&] {
+                                           raise(first);
+                                           if (!interrupt_requested()) _exit(2);
+                                           raise(second);
+                                         });
+      ASSERT_TRUE(WIFSIGNALED(status)) << first << ", " << second << ": " << status;
+      EXPECT_EQ(WTERMSIG(status), second);
+    }
+  }
+}
+
+TEST(Signals, WhatWasIgnoredBeforeStaysIgnored) {
+  for (const int ignored : {SIGINT, SIGTERM}) {
+    const int other = ignored == SIGINT ? SIGTERM : SIGINT;
+    const int status = status_of_child([&] { signal(ignored, SIG_IGN); },
+                                       [&] {
+                                         raise(ignored);
+                                         if (interrupt_requested()) _exit(2);
+                                         raise(other);
+                                         if (!interrupt_requested()) _exit(3);
+                                         raise(ignored);
+                                         raise(other);
+                                       });
+    ASSERT_TRUE(WIFSIGNALED(status)) << status;
+    EXPECT_EQ(WTERMSIG(status), other);
+  }
 }
 
 TEST_F(Interrupt, ASignalEndsTheProgramTheSameWay) {

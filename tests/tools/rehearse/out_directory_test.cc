@@ -62,7 +62,6 @@ TEST_F(Out, HoldsSummaryMetricsScenarioAndCheckpoints) {
   for (std::string line; std::getline(metrics, line); ++lines) {
     const auto step = nlohmann::json::parse(line);
     EXPECT_EQ(step["step"], lines + 1);
-    EXPECT_EQ(step["attempt"], 1);
     EXPECT_EQ(step["loss"], summary["losses"][lines]);
     EXPECT_EQ(step["tokens"], 2 * 2 * 8);
   }
@@ -113,20 +112,116 @@ TEST_F(Out, ForceReplacesAnEarlierRun) {
 
 TEST_F(Out, ForceRefusesWhatRehearseDidNotWrite) {
   ASSERT_EQ(run().code, 0);
-  for (const char* foreign : {"thesis.tex", "checkpoints/mine", ".hidden"}) {
+  int cases = 0;
+  for (const char* foreign : {"thesis.tex", ".hidden", ".thesis.tmp", "inputs/story.txt", "checkpoints/mine",
+                              "checkpoints/step_2/x", "checkpoints/mine/model.safetensors",
+                              "checkpoints/step_000002/notes.txt", "checkpoints/step_000002/shard_.safetensors",
+                              "checkpoints/step_000002/shard_0000x.safetensors", "checkpoints/step_000002/mine/x",
+                              "checkpoints/step_000002/inputs/story.txt", "checkpoints/step_000002/inputs/00_",
+                              "checkpoints/.step_000009.tmp/x", "checkpoints/.mine.tmp/x", ".checkpoints.tmp/mine/x"}) {
+    const fs::path parent = fs::path(out_ + "/" + foreign).parent_path();
+    fs::path made;  // the topmost directory that is new
+    for (fs::path one = parent; !fs::exists(one); one = one.parent_path()) made = one;
+    fs::create_directories(parent);
     write_file(out_ + "/" + foreign, "x");
     const std::set<std::string> before = files();
     const Ran ran = run({"--force"});
     EXPECT_EQ(ran.code, 2) << foreign;
-    EXPECT_THAT(ran.err, HasSubstr("nothing else")) << foreign;
+    EXPECT_THAT(ran.err, HasSubstr("nothing else, but there is")) << foreign;
+    // Named by itself or by the first directory that is no run's.
+    const std::string first = fs::relative(made.empty() ? fs::path(out_ + "/" + foreign) : made, out_).string();
+    EXPECT_THAT(ran.err, HasSubstr("there is " + first)) << foreign;
     EXPECT_EQ(files(), before);
-    fs::remove(out_ + "/" + foreign);
+    fs::remove_all(made.empty() ? fs::path(out_ + "/" + foreign) : made);
+    ++cases;
   }
+  std::printf("%d foreign files\n", cases);
   // A link by a known name would lead out of the directory.
   fs::remove_all(out_ + "/checkpoints");
   fs::create_directory_symlink(folder_ / "", out_ + "/checkpoints");
   EXPECT_EQ(run({"--force"}).code, 2);
   EXPECT_TRUE(fs::exists(scenario_));
+}
+
+TEST_F(Out, ForceWantsAFileThatOnlyARunWrites) {
+  // A folder that somebody made: a scenario and its input, as a run would name them.
+  fs::create_directories(out_ + "/inputs");
+  write_file(out_ + "/inputs/story.txt", "Once upon a time there was a run.\n");
+  write_file(out_ + "/scenario.textproto", read_file(scenario_));
+  const auto expect_refused = [&](const std::string& naming) {
+    const std::set<std::string> before = files();
+    const Ran ran = run({"--force"});
+    EXPECT_EQ(ran.code, 2);
+    EXPECT_THAT(ran.err, HasSubstr(naming));
+    EXPECT_EQ(files(), before);
+  };
+  expect_refused("inputs");
+  fs::remove_all(out_ + "/inputs");
+  expect_refused("scenario.textproto (with no summary.json or metrics.jsonl of a run beside it)");
+  write_file(out_ + "/metrics.jsonl", "");
+  expect_refused("with no summary.json or metrics.jsonl of a run");
+  int cases = 0;
+  for (const char* text : {"{}", "not json", "[1]", "{\"step\": 1, \"loss\": 2}\n", "{\"scenario\": \"small\"}"}) {
+    for (const char* name : {"summary.json", "metrics.jsonl"}) {
+      write_file(out_ + "/" + name, text);
+      expect_refused(std::string(name) + " (not the ");
+      fs::remove(out_ + "/" + name);
+      ++cases;
+    }
+  }
+  std::printf("%d files that look like a run's\n", cases);
+}
+
+TEST_F(Out, ForceTakesARunWithInputsAndNothingBesideThem) {
+  write_file(folder_ / "story.txt", "Once upon a time there was a run that read a text to the end of it.\n");
+  write_file(folder_ / "other.textproto", small_scenario("loss: FALLS"));
+  std::string text = small_scenario("same_weights_as: \"other.textproto\"");
+  const std::string synthetic = "synthetic { kind: MARKOV states: 4 }";
+  for (const std::string& path : {scenario_, folder_ / "other.textproto"}) {
+    std::string with_text = path == scenario_ ? text : read_file(path);
+    with_text.replace(with_text.find(synthetic), synthetic.size(), "text_file: \"story.txt\"");
+    with_text.replace(with_text.find("vocab: 16"), 9, "vocab: 64");
+    write_file(path, with_text);
+  }
+  ASSERT_EQ(run().code, 0) << run().err;
+  EXPECT_THAT(files(),
+              ::testing::IsSupersetOf({"inputs/story.txt", "inputs/other.textproto", "inputs/inputs/story.txt"}));
+  EXPECT_EQ(run({"--force"}).code, 0) << run({"--force"}).err;
+  for (const char* foreign : {"inputs/mine.txt", "inputs/inputs/mine.txt", "inputs/.mine.tmp"}) {
+    write_file(out_ + "/" + foreign, "x");
+    const Ran ran = run({"--force"});
+    EXPECT_EQ(ran.code, 2);
+    EXPECT_THAT(ran.err, HasSubstr(std::string("there is ") + foreign));
+    fs::remove(out_ + "/" + foreign);
+  }
+  // Without the scenario nobody can tell.
+  fs::rename(out_ + "/scenario.textproto", folder_ / "away");
+  EXPECT_THAT(run({"--force"}).err, HasSubstr("there is inputs (which files in it are a run's cannot be told: "));
+}
+
+TEST_F(Out, ForceTakesWhatAnInterruptedRunLeft) {
+  ASSERT_EQ(run().code, 0);
+  fs::remove(out_ + "/summary.json");
+  write_file(out_ + "/.summary.json.tmp", "{\"scen");
+  fs::rename(out_ + "/checkpoints/step_000006", out_ + "/checkpoints/.step_000006.tmp");
+  fs::remove(out_ + "/checkpoints/.step_000006.tmp/manifest.json");
+  fs::rename(out_ + "/checkpoints/step_000004", out_ + "/checkpoints/.replaced-step_000004");
+  EXPECT_EQ(run({"--force"}).code, 0);
+  EXPECT_EQ(std::distance(fs::directory_iterator(out_ + "/checkpoints"), fs::directory_iterator()), 3);
+}
+
+TEST_F(Out, ForceNeverDeletesAnInputOfTheRun) {
+  write_file(folder_ / "story.txt", "Once upon a time there was a run that read a text to the end of it.\n");
+  std::string text = small_scenario("final_step: 6");
+  const std::string synthetic = "synthetic { kind: MARKOV states: 4 }";
+  text.replace(text.find(synthetic), synthetic.size(), "text_file: \"story.txt\"");
+  text.replace(text.find("vocab: 16"), 9, "vocab: 64");
+  write_file(scenario_, text);
+  ASSERT_EQ(run().code, 0);
+  const Ran ran = run({"--force", "--set", "data.text_file=\"deep/out/inputs/story.txt\""});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("--force would delete"));
+  EXPECT_TRUE(fs::exists(out_ + "/inputs/story.txt"));
 }
 
 TEST_F(Out, ForceNeverDeletesWhatTheRunReads) {

@@ -76,10 +76,12 @@ TEST(Summary, MetricsNumbersRoundTripAndNonFiniteOnesAreStrings) {
   step.report.grad_norm = std::numeric_limits<double>::quiet_NaN();
   step.report.lr = -std::numeric_limits<double>::infinity();
   step.report.tokens = 256;
+  step.memory.optimizer = Bytes(89'472);
   step.step_seconds = Duration::picoseconds(1'234'567'890'123);
   const json line = json::parse(write_metrics_line(step));
-  EXPECT_EQ(keys(line), (std::set<std::string>{"step", "attempt", "generation", "applied_steps", "loss", "grad_norm",
-                                               "lr", "param_norm", "step_seconds", "tokens"}));
+  EXPECT_EQ(keys(line), (std::set<std::string>{"step", "applied_steps", "loss", "grad_norm", "lr", "param_norm",
+                                               "step_seconds", "tokens", "memory"}));
+  EXPECT_EQ(line["memory"]["optimizer"], 89'472);
   EXPECT_EQ(line["loss"].get<double>(), 0.1 + 0.2);
   EXPECT_EQ(line["grad_norm"], "nan");
   EXPECT_EQ(line["lr"], "-inf");
