@@ -32,7 +32,8 @@ TEST(Payload, CopiesShareAndTheLastGivesTheBlockBack) {
   Payload second = first;
   first = Payload();
   EXPECT_EQ(second.text(), "abc");
-  second = second;  // NOLINT
+  const Payload& same = second;
+  second = same;
   EXPECT_EQ(second.text(), "abc");
   second = Payload();
   EXPECT_EQ(pool.copy_of("xyz").bytes().data(), block);
