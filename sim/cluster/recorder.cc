@@ -47,6 +47,7 @@ void Recorder::on_step(int, const StepReport& report, const TensorsView&) {
   open_step_.param_norm = agreement_.after(report.step).norm;
   open_step_.parameters = agreement_.after(report.step).digest;
   open_step_.step_seconds = report.ended - began;
+  CHECK(world_ != nullptr);
   for (const RankMemory& memory : memory_of(*world_)) {
     RankMemory& most = open_step_.memory;
     most.parameters = std::max(most.parameters, memory.parameters);

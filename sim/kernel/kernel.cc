@@ -91,7 +91,6 @@ void Kernel::schedule_background(TimePoint time, EventSink* sink, std::uint64_t 
 
 RunEnd Kernel::run(std::uint64_t max_events) {
   RunEnd end = RunEnd::kDone;
-  stop_requested_ = false;
   context_->restart();
   boost::asio::post(*context_, [this, max_events, &end] {
     end = loop(max_events);
@@ -105,7 +104,6 @@ RunEnd Kernel::loop(std::uint64_t max_events) {
   for (std::uint64_t handled = 0;;) {
     drain();
     if (unfinished_ == 0) return RunEnd::kDone;
-    if (stop_requested_) return RunEnd::kStopped;
     if (handled == max_events) return RunEnd::kBudget;
     if (foreground_ == 0) return RunEnd::kDeadlock;
     const Event event = queue_.pop();

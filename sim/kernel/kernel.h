@@ -19,7 +19,6 @@ enum class RunEnd : std::uint8_t {
   kDone,      // every process has ended
   kDeadlock,  // processes are unfinished and no event is left that could wake one
   kBudget,    // `max_events` were handled; run again to go on
-  kStopped,   // stop() was called
 };
 
 // One row of the deadlock table.
@@ -51,8 +50,6 @@ class Kernel {
 
   // Handles at most `max_events` events. An exception of an event handler leaves through here.
   RunEnd run(std::uint64_t max_events = ~std::uint64_t{0});
-  // Makes run() return after the current event.
-  void stop() { stop_requested_ = true; }
   std::uint64_t events() const { return events_; }
 
   // What every activity of every unfinished process waits for, by rank and activity.
@@ -134,7 +131,6 @@ class Kernel {
   std::vector<DeadlineList> deadlines_;
   std::vector<Process*> processes_;
   int unfinished_ = 0;
-  bool stop_requested_ = false;
   Running running_;
   std::unique_ptr<OpSink> op_sink_;
   std::unique_ptr<DeadlineSink> deadline_sink_;

@@ -44,7 +44,8 @@ struct Estimate {
 };
 
 // What a core makes of the products of models from small to large, in float32 operations a second; half that in
-// float64. A rough middle of what was measured, so that a run of minutes is not taken for one of hours.
+// float64. An assumption, below what one core reached on small and large models, so that a run of minutes is not taken
+// for one of hours.
 inline constexpr double kAssumedFlopsPerSecond = 20e9;
 
 // Throws InputError where a count leaves 64 bits.
