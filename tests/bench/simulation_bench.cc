@@ -12,6 +12,7 @@
 #include "sim/cluster/world.h"
 #include "sim/config/loader.h"
 #include "tests/bench/plain_loop.h"
+#include "tools/rehearse/heap.h"
 
 namespace rehearse {
 namespace {
@@ -74,3 +75,9 @@ BENCHMARK(ring_all_reduce_messages)->Arg(4)->Arg(64)->Arg(1024)->Unit(benchmark:
 
 }  // namespace
 }  // namespace rehearse
+
+int main(int argc, char** argv) {
+  rehearse::prepare_heap();
+  benchmark::Initialize(&argc, argv);
+  benchmark::RunSpecifiedBenchmarks();
+}

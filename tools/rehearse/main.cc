@@ -1,5 +1,4 @@
 #include <fcntl.h>
-#include <malloc.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -7,6 +6,7 @@
 #include <iostream>
 #include <string_view>
 
+#include "tools/rehearse/heap.h"
 #include "tools/rehearse/interrupt.h"
 #include "tools/rehearse/rehearse.h"
 
@@ -32,10 +32,7 @@ void occupy_standard_streams() {
 
 int main(int argc, char** argv) {
   occupy_standard_streams();
-  // A run allocates and frees large buffers all the time; giving them back to the system each time costs page faults.
-  constexpr int kKeep = 256 << 20;
-  mallopt(M_MMAP_THRESHOLD, kKeep);
-  mallopt(M_TRIM_THRESHOLD, kKeep);
+  rehearse::prepare_heap();
   // A file over the limit of its size is an error with a message like any other.
   std::signal(SIGXFSZ, SIG_IGN);
   std::ios::sync_with_stdio(false);
