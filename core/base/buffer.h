@@ -94,6 +94,7 @@ struct BufferView {
   std::byte* data = nullptr;  // null without storage
   std::int64_t count = 0;     // elements
   DType dtype = DType::kFloat32;
+  std::int32_t unit = -1;  // the unit of a model's state that this is, for traces
 };
 
 }  // namespace rehearse

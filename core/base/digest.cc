@@ -70,6 +70,23 @@ Digest128 xxh3_128(std::span<const std::byte> bytes) {
   return Digest128{hash.high64, hash.low64};
 }
 
+struct Xxh3Stream::State {
+  XXH3_state_t xxh3;
+};
+
+Xxh3Stream::Xxh3Stream() : state_(std::make_unique<State>()) { XXH3_128bits_reset(&state_->xxh3); }
+Xxh3Stream::~Xxh3Stream() = default;
+
+void Xxh3Stream::update(std::span<const std::byte> bytes) {
+  XXH3_128bits_update(&state_->xxh3, bytes.data(), bytes.size());
+}
+
+Digest128 Xxh3Stream::finish() {
+  const XXH128_hash_t hash = XXH3_128bits_digest(&state_->xxh3);
+  XXH3_128bits_reset(&state_->xxh3);
+  return Digest128{hash.high64, hash.low64};
+}
+
 std::string to_hex(Digest128 digest) {
   std::array<unsigned char, 16> bytes{};
   for (int i = 0; i < 8; ++i) {

@@ -44,4 +44,21 @@ struct Digest128 {
 Digest128 xxh3_128(std::span<const std::byte> bytes);
 std::string to_hex(Digest128 digest);
 
+// The same of bytes given in pieces.
+class Xxh3Stream {
+ public:
+  Xxh3Stream();
+  ~Xxh3Stream();
+  Xxh3Stream(const Xxh3Stream&) = delete;
+  Xxh3Stream& operator=(const Xxh3Stream&) = delete;
+
+  void update(std::span<const std::byte> bytes);
+  // Ends this digest and starts the next.
+  Digest128 finish();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
 }  // namespace rehearse

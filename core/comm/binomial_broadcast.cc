@@ -30,7 +30,7 @@ Task<> binomial_broadcast(Communicator& comm, Call call, BufferView buffer, int 
     if (v + bit >= size) continue;
     const int child = (v + bit + root) % size;
     Payload copy = message;  // shares the bytes
-    co_await comm.send(call, child, std::move(copy));
+    co_await comm.send(call.at(0), child, std::move(copy));
   }
 }
 

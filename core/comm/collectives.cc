@@ -12,6 +12,12 @@
 namespace rehearse {
 namespace {
 
+Call next_call(ProcessGroup& group, Operation operation, const BufferView& buffer) {
+  Call call = group.next_call(operation);
+  call.unit = buffer.unit;
+  return call;
+}
+
 Task<> traced(Tracer& tracer, Call call, Bytes size, Task<> algorithm) {
   tracer.collective_begin(call, size);
   co_await std::move(algorithm);
@@ -23,25 +29,25 @@ Task<> traced(Tracer& tracer, Call call, Bytes size, Task<> algorithm) {
 // None of these is a coroutine: a coroutine's body would run, and number the call, only when it is awaited.
 
 Task<> reduce_scatter(ProcessGroup& group, BufferView buffer) {
-  const Call call = group.next_call(Operation::kReduceScatter);
+  const Call call = next_call(group, Operation::kReduceScatter, buffer);
   RankContext& context = group.context();
   return traced(context.tracer(), call, buffer.bytes(), ring_reduce_scatter(context.comm(), call, buffer));
 }
 
 Task<> all_gather(ProcessGroup& group, BufferView buffer) {
-  const Call call = group.next_call(Operation::kAllGather);
+  const Call call = next_call(group, Operation::kAllGather, buffer);
   RankContext& context = group.context();
   return traced(context.tracer(), call, buffer.bytes(), ring_all_gather(context.comm(), call, buffer));
 }
 
 Task<> all_reduce(ProcessGroup& group, BufferView buffer) {
-  const Call call = group.next_call(Operation::kAllReduce);
+  const Call call = next_call(group, Operation::kAllReduce, buffer);
   RankContext& context = group.context();
   return traced(context.tracer(), call, buffer.bytes(), ring_all_reduce(context.comm(), call, buffer));
 }
 
 Task<> broadcast(ProcessGroup& group, BufferView buffer, int root) {
-  const Call call = group.next_call(Operation::kBroadcast);
+  const Call call = next_call(group, Operation::kBroadcast, buffer);
   RankContext& context = group.context();
   return traced(context.tracer(), call, buffer.bytes(), binomial_broadcast(context.comm(), call, buffer, root));
 }

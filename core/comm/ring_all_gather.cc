@@ -18,7 +18,8 @@ Task<> ring_all_gather(Communicator& comm, Call call, BufferView buffer) {
   int chunk = rank;
   Payload travelling = comm.pool().copy_of(chunks[chunk]);
   for (int step = 0; step < size - 1; ++step) {
-    Payload received = co_await comm.exchange(call, next, std::move(travelling), previous);
+    Payload received =
+        co_await comm.exchange(call.at(chunks.range(chunk).offset), next, std::move(travelling), previous);
     chunk = chunks.before(chunk);
     copy_elements(chunks[chunk], received);
     travelling = std::move(received);

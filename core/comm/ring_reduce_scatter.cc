@@ -18,7 +18,8 @@ Task<> ring_reduce_scatter(Communicator& comm, Call call, BufferView buffer) {
   int chunk = previous;
   Payload outgoing = comm.pool().copy_of(chunks[chunk]);
   for (int step = 0; step < size - 1; ++step) {
-    const Payload received = co_await comm.exchange(call, next, std::move(outgoing), previous);
+    const Payload received =
+        co_await comm.exchange(call.at(chunks.range(chunk).offset), next, std::move(outgoing), previous);
     chunk = chunks.before(chunk);
     // The last chunk that comes by is this rank's own: it has been everywhere else, and stays.
     if (step == size - 2) {

@@ -31,6 +31,13 @@ std::span<T> elements_of(const BufferView& view) {
   return {reinterpret_cast<T*>(view.data), static_cast<std::size_t>(view.count)};
 }
 
+// A unit as collectives see it.
+BufferView view_of(std::vector<Buffer>& units, std::size_t unit) {
+  BufferView view(units[unit]);
+  view.unit = static_cast<std::int32_t>(unit);
+  return view;
+}
+
 std::int64_t whole_unit(const Unit& unit, int) { return unit.padded_numel; }
 std::int64_t held_part(const Unit& unit, int zero_stage) { return zero_stage == 0 ? unit.padded_numel : unit.chunk; }
 
@@ -92,8 +99,8 @@ ParameterTable<const T> DataParallel<T>::const_parameters() const {
 
 template <class T>
 Task<> DataParallel<T>::broadcast_parameters() {
-  for (Buffer& unit : parameters_) {
-    const BufferView view(unit);
+  for (std::size_t u = 0; u < parameters_.size(); ++u) {
+    const BufferView view = view_of(parameters_, u);
     co_await broadcast(group_, view, 0);
   }
   auto work = [this] { copy_parameters_to_master(); };
@@ -128,8 +135,8 @@ void DataParallel<T>::zero_gradients() {
 
 template <class T>
 Task<> DataParallel<T>::reduce_gradients() {
-  for (Buffer& unit : gradients_) {
-    const BufferView view(unit);
+  for (std::size_t u = 0; u < gradients_.size(); ++u) {
+    const BufferView view = view_of(gradients_, u);
     if (zero_stage_ == 0) {
       co_await all_reduce(group_, view);
     } else {
@@ -210,8 +217,8 @@ Task<> DataParallel<T>::update(AdamStep step, double divisor, double clip_factor
 template <class T>
 Task<> DataParallel<T>::gather_parameters() {
   if (zero_stage_ == 0) co_return;
-  for (Buffer& unit : parameters_) {
-    const BufferView view(unit);
+  for (std::size_t u = 0; u < parameters_.size(); ++u) {
+    const BufferView view = view_of(parameters_, u);
     co_await all_gather(group_, view);
   }
 }
@@ -239,6 +246,33 @@ template <class T>
 typename DataParallel<T>::Shard DataParallel<T>::shard_to_save(int unit) {
   const Unit& u = plan_.units()[static_cast<std::size_t>(unit)];
   return shard_of(unit, rank() * u.chunk, rank() * u.chunk + UnitPlan::real_elements(u, rank()));
+}
+
+template <class T>
+std::vector<ShardPiece> DataParallel<T>::pieces() {
+  std::vector<ShardPiece> pieces;
+  if (context_.storing() == Storing::kShapeOnly) return pieces;
+  // Units are filled from the end of the flat vector; pieces come in flat order.
+  for (int tensor = 0; tensor < static_cast<int>(layout_.tensors().size()); ++tensor) {
+    const auto u = static_cast<std::size_t>(plan_.unit_of(tensor));
+    const Unit& unit = plan_.units()[u];
+    const std::int64_t begin = plan_.offset_in_unit(tensor);
+    const std::int64_t end = begin + layout_.tensors()[static_cast<std::size_t>(tensor)].numel;
+    const std::int64_t from = std::max(begin, held_offset(unit));
+    const std::int64_t to = std::min(end, held_offset(unit) + held_count(unit));
+    if (from >= to) continue;
+    const auto held_at = (from - held_offset(unit)) * static_cast<std::int64_t>(sizeof(T));
+    ShardPiece piece;
+    piece.tensor = tensor;
+    piece.offset = from - begin;
+    piece.count = to - from;
+    piece.gradients = gradients_[u].data() + from * static_cast<std::int64_t>(sizeof(T));
+    piece.master = master_[u].data() + held_at;
+    piece.m = m_[u].data() + held_at;
+    piece.v = v_[u].data() + held_at;
+    pieces.push_back(piece);
+  }
+  return pieces;
 }
 
 template <class T>

@@ -8,6 +8,7 @@
 #include "core/comm/process_group.h"
 #include "core/model/layout.h"
 #include "core/optim/adam.h"
+#include "core/parallel/shard_piece.h"
 #include "core/parallel/units.h"
 #include "core/runtime/rank_context.h"
 
@@ -81,6 +82,9 @@ class DataParallel {
   Shard shard_to_save(int unit);
   // Everything this rank holds.
   Shard held(int unit);
+  // The same by tensor, in flat order, with the gradients that are summed there; good as long as this. None in
+  // cost-only mode.
+  std::vector<ShardPiece> pieces();
   // After a checkpoint was copied into held() of every unit: parameters are made from the master weights.
   Task<> restore();
 

@@ -37,6 +37,17 @@ struct Call {
   std::uint64_t sequence;
   Operation operation;
   Duration timeout;
+  // For traces alone, not for matching: which unit of the model's state the call is about, -1 for none, and the first
+  // of its elements that a message carries.
+  std::int32_t unit = -1;
+  std::int64_t offset = -1;
+
+  // The same call for a message that begins at this element.
+  Call at(std::int64_t element) const {
+    Call call = *this;
+    call.offset = element;
+    return call;
+  }
 };
 
 // How communication fails, the one exception type of every transport.

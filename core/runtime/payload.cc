@@ -14,13 +14,15 @@ constexpr std::size_t kAlignment = 64;
 constexpr int kSizeClasses = 48;
 }  // namespace
 
-// A block's header fills one alignment unit, the bytes follow.
+// A block's header fills whole alignment units, the bytes follow.
 struct alignas(kAlignment) Payload::Block {
   PayloadPool::Shared* pool;
   Block* next_free;
   std::int64_t references;
   std::int64_t charged;  // bytes counted in the account
   int size_class;
+  bool has_digest;
+  Digest128 digest;
   std::vector<std::byte> owned;  // instead of bytes behind the header; pool is null
 
   std::byte* bytes() { return reinterpret_cast<std::byte*>(this + 1); }
@@ -61,8 +63,17 @@ std::string_view Payload::text() const {
 Payload Payload::own(std::vector<std::byte> bytes) {
   if (bytes.empty()) return Payload();
   const Bytes size(static_cast<std::int64_t>(bytes.size()));
-  auto* block = new Block{nullptr, nullptr, 1, 0, 0, std::move(bytes)};
+  auto* block = new Block{nullptr, nullptr, 1, 0, 0, false, Digest128(), std::move(bytes)};
   return Payload(block, block->owned.data(), size);
+}
+
+Digest128 Payload::digest() const {
+  if (block_ == nullptr) return Digest128();
+  if (!block_->has_digest) {
+    block_->digest = xxh3_128(bytes());
+    block_->has_digest = true;
+  }
+  return block_->digest;
 }
 
 bool Payload::is_own() const { return block_ == nullptr || block_->pool == nullptr; }
@@ -112,10 +123,11 @@ std::pair<Payload, std::span<std::byte>> PayloadPool::make(Bytes size) {
   } else {
     void* memory = std::aligned_alloc(kAlignment, sizeof(Payload::Block) + (std::size_t{1} << size_class));
     if (memory == nullptr) throw std::bad_alloc();
-    block = ::new (memory) Payload::Block{shared_, nullptr, 0, 0, size_class, {}};
+    block = ::new (memory) Payload::Block{shared_, nullptr, 0, 0, size_class, false, Digest128(), {}};
   }
   block->references = 1;
   block->charged = size.count();
+  block->has_digest = false;
   ++shared_->live_blocks;
   if (shared_->account != nullptr) shared_->account->allocate(MemoryKind::kCommunication, size);
   return {Payload(block, block->bytes(), size), {block->bytes(), static_cast<std::size_t>(size.count())}};

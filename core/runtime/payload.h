@@ -9,6 +9,7 @@
 
 #include "core/base/buffer.h"
 #include "core/base/check.h"
+#include "core/base/digest.h"
 #include "core/base/units.h"
 
 namespace rehearse {
@@ -42,6 +43,9 @@ class Payload {
   bool is_own() const;
   std::span<const std::byte> bytes() const;
   std::string_view text() const;
+  // XXH3-128 of the bytes, computed once however often the payload is passed on; 0 where there are none. Not before the
+  // payload is filled.
+  Digest128 digest() const;
   // The bytes as elements; requires the size to be a multiple of the element's. Data of a pool starts 64-byte aligned.
   template <class T>
   std::span<const T> as() const {

@@ -10,6 +10,7 @@
 #include "core/base/units.h"
 #include "core/model/layout.h"
 #include "core/optim/config.h"
+#include "core/parallel/shard_piece.h"
 
 namespace rehearse {
 
@@ -62,8 +63,14 @@ class TrainObserver {
                             const TensorsView& parameters, const TensorsView& gradients) {
     (void)rank, (void)step, (void)tokens, (void)parameters, (void)gradients;
   }
-  virtual void on_step(int rank, const StepReport& report, const TensorsView& parameters) {
-    (void)rank, (void)report, (void)parameters;
+  // The gradient is reduced and about to be used: summed over ranks in the pieces that this rank updates, not divided.
+  virtual void on_reduced(int rank, std::int64_t step, std::span<const ConstShardPiece> pieces) {
+    (void)rank, (void)step, (void)pieces;
+  }
+  // After the update; `pieces` has the moments of what this rank updates.
+  virtual void on_step(int rank, const StepReport& report, const TensorsView& parameters,
+                       std::span<const ConstShardPiece> pieces) {
+    (void)rank, (void)report, (void)parameters, (void)pieces;
   }
   // The mean loss over ranks on the held-out batch, after `step`.
   virtual void on_eval(int rank, std::int64_t step, double loss) { (void)rank, (void)step, (void)loss; }

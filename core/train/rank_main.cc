@@ -33,10 +33,18 @@ class Trainer {
         parameters_(parallel_.const_parameters()),
         parameter_view_(view(parallel_.parameters())),
         gradient_view_(view(parallel_.gradients())),
-        tokens_(static_cast<std::size_t>(config_.batch * sequence_length())) {}
+        tokens_(static_cast<std::size_t>(config_.batch * sequence_length())),
+        pieces_(parallel_.pieces()),
+        const_pieces_(pieces_.begin(), pieces_.end()) {
+    memory_.layout = &model_.layout();
+    memory_.dtype = dtype_of<T>;
+    for (T* tensor : parallel_.parameters().tensors) memory_.parameters.push_back(reinterpret_cast<std::byte*>(tensor));
+    for (T* tensor : parallel_.gradients().tensors) memory_.gradients.push_back(reinterpret_cast<std::byte*>(tensor));
+    memory_.pieces = pieces_;
+  }
 
   Task<RunResult> run() {
-    context_.tracer().phase(0, Phase::kStart);
+    enter(0, Phase::kStart);
     if (config_.checkpoint.every_steps > 0 || job_.resume_from.has_value()) {
       co_await open_checkpoints(context_, parallel_, job_.checkpoints);
     }
@@ -53,7 +61,7 @@ class Trainer {
       const std::int64_t every = config_.checkpoint.every_steps;
       if (every > 0 && counters_.step % every == 0) co_await save();
     }
-    context_.tracer().phase(counters_.step, Phase::kEnd);
+    enter(counters_.step, Phase::kEnd);
     job_.observer->on_end(context_.rank(), parameter_view_);
     RunResult result;
     result.step = counters_.step;
@@ -62,6 +70,14 @@ class Trainer {
   }
 
  private:
+  void enter(std::int64_t step, Phase phase) {
+    context_.tracer().phase(step, phase);
+    // In cost-only mode there is nothing to strike.
+    if (job_.disturbance != nullptr && !pieces_.empty()) {
+      job_.disturbance->strike(context_.rank(), step, phase, memory_);
+    }
+  }
+
   std::int64_t sequence_length() const { return config_.model.context + 1; }
 
   TensorsView view(const ParameterTable<T>& table) const {
@@ -89,12 +105,12 @@ class Trainer {
   }
 
   Task<> resume() {
-    context_.tracer().phase(*job_.resume_from, Phase::kLoad);
+    enter(*job_.resume_from, Phase::kLoad);
     counters_ = co_await load_training_state(context_, parallel_, job_.checkpoints, *job_.resume_from);
   }
 
   Task<> save() {
-    context_.tracer().phase(counters_.step, Phase::kCheckpoint);
+    enter(counters_.step, Phase::kCheckpoint);
     const SaveResult result = co_await save_training_state(context_, parallel_, job_.checkpoints, counters_);
     CheckpointReport report;
     report.step = counters_.step;
@@ -131,26 +147,25 @@ class Trainer {
 
   // One step: the batch in equal microbatches, the gradient averaged over ranks, one update.
   Task<> step() {
-    Tracer& tracer = context_.tracer();
     StepReport report;
     report.began = context_.clock().now();
     report.step = counters_.step + 1;
     report.batch_index = counters_.batch_index;
 
-    tracer.phase(report.step, Phase::kData);
+    enter(report.step, Phase::kData);
     fetch_tokens();
     parallel_.zero_gradients();
     const double loss = co_await forward_backward(report.step);
+    enter(report.step, Phase::kReduce);
     job_.observer->on_gradients(context_.rank(), report.step, tokens_, parameter_view_, gradient_view_);
-
-    tracer.phase(report.step, Phase::kReduce);
     co_await parallel_.reduce_gradients();
     const auto tokens = static_cast<double>(config_.batch * config_.model.context);
     const StepSums own = co_await parallel_.measure(loss, tokens);
     const std::vector<StepSums> sums = co_await parallel_.exchange_sums(own);
     const double divisor = collect(sums, report);
 
-    tracer.phase(report.step, Phase::kOptimizer);
+    enter(report.step, Phase::kOptimizer);
+    job_.observer->on_reduced(context_.rank(), report.step, const_pieces_);
     AdamStep adam;
     adam.config = config_.adam;
     adam.applied_step = counters_.applied_steps + 1;
@@ -159,7 +174,7 @@ class Trainer {
     if (config_.clip_norm.has_value()) factor = clip_factor(report.grad_norm, *config_.clip_norm);
     co_await parallel_.update(adam, divisor, factor);
 
-    tracer.phase(report.step, Phase::kGather);
+    enter(report.step, Phase::kGather);
     co_await parallel_.gather_parameters();
 
     ++counters_.step;
@@ -168,7 +183,7 @@ class Trainer {
     report.lr = adam.lr;
     report.applied_steps = counters_.applied_steps;
     report.ended = context_.clock().now();
-    job_.observer->on_step(context_.rank(), report, parameter_view_);
+    job_.observer->on_step(context_.rank(), report, parameter_view_, const_pieces_);
   }
 
   // The mean loss of this rank's batch; gradients of it are in parallel_.
@@ -177,10 +192,10 @@ class Trainer {
     const double scale = 1.0 / static_cast<double>(config_.accumulate);
     for (std::int64_t i = 0; i < config_.accumulate; ++i) {
       const std::span<const std::int32_t> tokens = microbatch_tokens(i);
-      context_.tracer().phase(step, Phase::kForward);
+      enter(step, Phase::kForward);
       const double one = co_await microbatch_.forward(parameters_, tokens);
       loss += one;
-      context_.tracer().phase(step, Phase::kBackward);
+      enter(step, Phase::kBackward);
       co_await microbatch_.backward(parameters_, tokens, parallel_.gradients(), scale);
     }
     co_return loss* scale;
@@ -237,6 +252,9 @@ class Trainer {
   TensorsView parameter_view_;
   TensorsView gradient_view_;
   std::vector<std::int32_t> tokens_;  // (batch, context + 1)
+  std::vector<ShardPiece> pieces_;
+  std::vector<ConstShardPiece> const_pieces_;
+  StateMemory memory_;
   TrainCounters counters_;
 };
 

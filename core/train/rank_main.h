@@ -6,6 +6,7 @@
 #include "core/parallel/checkpoint_io.h"
 #include "core/runtime/rank_context.h"
 #include "core/train/config.h"
+#include "core/train/disturbance.h"
 #include "core/train/observer.h"
 
 namespace rehearse {
@@ -17,6 +18,7 @@ struct TrainJob {
   // Continue from this step's checkpoint; a fresh start without it.
   std::optional<std::int64_t> resume_from;
   TrainObserver* observer = nullptr;
+  Disturbance* disturbance = nullptr;  // null: nothing strikes
 };
 
 // The part of a CheckpointPlan that the configuration decides: retention and schedule.

@@ -20,8 +20,8 @@ double parameter_norm(const TensorsView& parameters) {
 }
 
 void ReplicaAgreement::see(int rank, std::int64_t step, const TensorsView& parameters) {
-  std::vector<Digest128> digests;
-  digests.reserve(parameters.tensors.size());
+  std::vector<Digest128>& digests = latest_;
+  digests.clear();
   for (int t = 0; t < static_cast<int>(parameters.tensors.size()); ++t)
     digests.push_back(xxh3_128(parameters.bytes(t)));
   const double norm = parameter_norm(parameters);
@@ -30,7 +30,7 @@ void ReplicaAgreement::see(int rank, std::int64_t step, const TensorsView& param
   if (seen.ranks == 0) {
     seen.first_rank = rank;
     seen.norm = norm;
-    seen.tensors = std::move(digests);
+    seen.tensors = digests;
   } else {
     const std::string pair = "after step " + std::to_string(step) + ", ranks " + std::to_string(seen.first_rank) +
                              " and " + std::to_string(rank);

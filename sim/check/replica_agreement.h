@@ -20,7 +20,8 @@ class ReplicaAgreement : public Invariant {
   void on_start(int rank, std::int64_t step, const TensorsView& parameters, Digest128) override {
     see(rank, step, parameters);
   }
-  void on_step(int rank, const StepReport& report, const TensorsView& parameters) override {
+  void on_step(int rank, const StepReport& report, const TensorsView& parameters,
+               std::span<const ConstShardPiece>) override {
     see(rank, report.step, parameters);
   }
 
@@ -30,6 +31,8 @@ class ReplicaAgreement : public Invariant {
     Digest128 digest;  // XXH3-128 of the tensors' digests, in flat order
   };
   const Parameters& after(std::int64_t step) const { return finished_.at(step); }
+  // Of each tensor, as the rank had them that was seen last.
+  const std::vector<Digest128>& latest() const { return latest_; }
 
  private:
   struct Seen {
@@ -41,6 +44,7 @@ class ReplicaAgreement : public Invariant {
   void see(int rank, std::int64_t step, const TensorsView& parameters);
 
   int ranks_;
+  std::vector<Digest128> latest_;
   std::map<std::int64_t, Seen> open_;  // steps that not all ranks have finished
   std::map<std::int64_t, Parameters> finished_;
 };

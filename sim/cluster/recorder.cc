@@ -14,8 +14,12 @@ void ObserverFan::on_gradients(int rank, std::int64_t step, std::span<const std:
                                const TensorsView& parameters, const TensorsView& gradients) {
   for (TrainObserver* observer : observers_) observer->on_gradients(rank, step, tokens, parameters, gradients);
 }
-void ObserverFan::on_step(int rank, const StepReport& report, const TensorsView& parameters) {
-  for (TrainObserver* observer : observers_) observer->on_step(rank, report, parameters);
+void ObserverFan::on_reduced(int rank, std::int64_t step, std::span<const ConstShardPiece> pieces) {
+  for (TrainObserver* observer : observers_) observer->on_reduced(rank, step, pieces);
+}
+void ObserverFan::on_step(int rank, const StepReport& report, const TensorsView& parameters,
+                          std::span<const ConstShardPiece> pieces) {
+  for (TrainObserver* observer : observers_) observer->on_step(rank, report, parameters, pieces);
 }
 void ObserverFan::on_eval(int rank, std::int64_t step, double loss) {
   for (TrainObserver* observer : observers_) observer->on_eval(rank, step, loss);
@@ -33,7 +37,7 @@ void Recorder::on_start(int rank, std::int64_t step, const TensorsView&, Digest1
 }
 
 // A rank can finish a step only after every rank has finished the one before, so at most one step is open.
-void Recorder::on_step(int, const StepReport& report, const TensorsView&) {
+void Recorder::on_step(int, const StepReport& report, const TensorsView&, std::span<const ConstShardPiece>) {
   if (ranks_in_step_ == 0) {
     open_step_ = StepRecord();
     open_step_.report = report;
@@ -46,6 +50,7 @@ void Recorder::on_step(int, const StepReport& report, const TensorsView&) {
   ranks_in_step_ = 0;
   open_step_.param_norm = agreement_.after(report.step).norm;
   open_step_.parameters = agreement_.after(report.step).digest;
+  open_step_.states = states_.latest();
   open_step_.step_seconds = report.ended - began;
   CHECK(world_ != nullptr);
   for (const RankMemory& memory : memory_of(*world_)) {
@@ -119,11 +124,11 @@ void Recorder::on_end(int rank, const TensorsView& parameters) {
   record_.weights_sha256 = sha.finish_hex();
 }
 
-void CommunicationTracer::collective_begin(const Call& call, Bytes) {
+void RankTracer::collective_begin(const Call& call, Bytes) {
   open_.push_back(Open{call.group->id, call.sequence, kernel_.now()});
 }
 
-void CommunicationTracer::collective_end(const Call& call) {
+void RankTracer::collective_end(const Call& call) {
   const auto open = std::find_if(open_.begin(), open_.end(), [&](const Open& candidate) {
     return candidate.group_id == call.group->id && candidate.sequence == call.sequence;
   });
@@ -150,15 +155,14 @@ std::vector<RankMemory> memory_of(const World& world) {
   return memory;
 }
 
-std::vector<CommunicationRow> communication_of(World& world,
-                                               const std::vector<std::unique_ptr<CommunicationTracer>>& tracers) {
+std::vector<CommunicationRow> communication_of(World& world, const std::vector<std::unique_ptr<RankTracer>>& tracers) {
   std::vector<CommunicationRow> rows;
   for (int o = 0; o < kOperations; ++o) {
     CommunicationRow row;
     row.operation = static_cast<Operation>(o);
     for (int rank = 0; rank < world.ranks(); ++rank) {
       const TrafficCounters& counters = world.network().counters(rank, row.operation);
-      const CommunicationTracer& tracer = *tracers[static_cast<std::size_t>(rank)];
+      const RankTracer& tracer = *tracers[static_cast<std::size_t>(rank)];
       row.calls = std::max(row.calls, tracer.calls(row.operation));
       row.messages += counters.messages_sent;
       row.bytes += counters.bytes_sent;

@@ -12,6 +12,8 @@
 #include "sim/cluster/training_run.h"
 #include "sim/cluster/world.h"
 #include "sim/storage/file_system.h"
+#include "sim/trace/event_log.h"
+#include "sim/trace/state_recorder.h"
 
 namespace rehearse {
 
@@ -23,7 +25,9 @@ class ObserverFan : public TrainObserver {
   void on_start(int rank, std::int64_t step, const TensorsView& parameters, Digest128 optimizer_state) override;
   void on_gradients(int rank, std::int64_t step, std::span<const std::int32_t> tokens, const TensorsView& parameters,
                     const TensorsView& gradients) override;
-  void on_step(int rank, const StepReport& report, const TensorsView& parameters) override;
+  void on_reduced(int rank, std::int64_t step, std::span<const ConstShardPiece> pieces) override;
+  void on_step(int rank, const StepReport& report, const TensorsView& parameters,
+               std::span<const ConstShardPiece> pieces) override;
   void on_eval(int rank, std::int64_t step, double loss) override;
   void on_checkpoint(int rank, const CheckpointReport& report, Digest128 optimizer_state) override;
   void on_end(int rank, const TensorsView& parameters) override;
@@ -32,20 +36,24 @@ class ObserverFan : public TrainObserver {
   std::vector<TrainObserver*> observers_;
 };
 
-// Writes what the ranks report into a TrainingRecord. Comes after the ReplicaAgreement it reads in a fan.
+// Writes what the ranks report into a TrainingRecord. In a fan it comes after the ReplicaAgreement and the
+// StateRecorder that it reads.
 class Recorder : public TrainObserver {
  public:
-  Recorder(const Scenario& scenario, const ReplicaAgreement& agreement, const FileSystem& disk,
-           const StoragePath& checkpoint_root, const TrainingHooks& hooks, TrainingRecord& record)
+  Recorder(const Scenario& scenario, const ReplicaAgreement& agreement, const StateRecorder& states,
+           const FileSystem& disk, const StoragePath& checkpoint_root, const TrainingHooks& hooks,
+           TrainingRecord& record)
       : scenario_(scenario),
         agreement_(agreement),
+        states_(states),
         disk_(disk),
         checkpoint_root_(checkpoint_root),
         hooks_(hooks),
         record_(record) {}
 
   void on_start(int rank, std::int64_t step, const TensorsView& parameters, Digest128 optimizer_state) override;
-  void on_step(int rank, const StepReport& report, const TensorsView& parameters) override;
+  void on_step(int rank, const StepReport& report, const TensorsView& parameters,
+               std::span<const ConstShardPiece> pieces) override;
   void on_eval(int rank, std::int64_t step, double loss) override;
   void on_checkpoint(int rank, const CheckpointReport& report, Digest128 optimizer_state) override;
   void on_end(int rank, const TensorsView& parameters) override;
@@ -62,6 +70,7 @@ class Recorder : public TrainObserver {
 
   const Scenario& scenario_;
   const ReplicaAgreement& agreement_;
+  const StateRecorder& states_;
   const FileSystem& disk_;
   StoragePath checkpoint_root_;
   const TrainingHooks& hooks_;
@@ -73,11 +82,11 @@ class Recorder : public TrainObserver {
   std::vector<std::int64_t> committed_;
 };
 
-// Times the collectives of one rank.
-class CommunicationTracer : public Tracer {
+// Times the collectives of one rank and tells the event log what the rank is at.
+class RankTracer : public Tracer {
  public:
-  explicit CommunicationTracer(const Kernel& kernel) : kernel_(kernel) {}
-  void phase(std::int64_t, Phase) override {}
+  RankTracer(const Kernel& kernel, EventLog& log, int rank) : kernel_(kernel), log_(log), rank_(rank) {}
+  void phase(std::int64_t step, Phase phase) override { log_.enter(rank_, step, phase); }
   void collective_begin(const Call& call, Bytes size) override;
   void collective_end(const Call& call) override;
 
@@ -91,13 +100,14 @@ class CommunicationTracer : public Tracer {
     TimePoint since;
   };
   const Kernel& kernel_;
+  EventLog& log_;
+  int rank_;
   std::vector<Open> open_;
   std::array<std::int64_t, kOperations> calls_{};
   std::array<Duration, kOperations> time_{};
 };
 
 std::vector<RankMemory> memory_of(const World& world);
-std::vector<CommunicationRow> communication_of(World& world,
-                                               const std::vector<std::unique_ptr<CommunicationTracer>>& tracers);
+std::vector<CommunicationRow> communication_of(World& world, const std::vector<std::unique_ptr<RankTracer>>& tracers);
 
 }  // namespace rehearse

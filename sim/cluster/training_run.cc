@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/base/check.h"
 #include "core/checkpoint/names.h"
 #include "core/train/rank_main.h"
 #include "sim/check/accumulation_difference.h"
@@ -10,8 +11,12 @@
 #include "sim/cluster/recorder.h"
 #include "sim/cluster/world.h"
 #include "sim/config/loader.h"
+#include "sim/fault/injector.h"
 #include "sim/storage/file_system.h"
 #include "sim/storage/sim_storage.h"
+#include "sim/trace/event_digest.h"
+#include "sim/trace/event_log.h"
+#include "sim/trace/state_recorder.h"
 
 namespace rehearse {
 namespace {
@@ -31,10 +36,21 @@ double largest_difference(const TrainConfig& config, const TrainObserver& observ
   return static_cast<const AccumulationDifference<float>&>(observer).largest();
 }
 
-TrainJob make_job(const Scenario& scenario, const std::optional<ResumeFrom>& resume, TrainObserver* observer) {
+WorldConfig world_config(const Scenario& scenario) {
+  WorldConfig config;
+  config.ranks = scenario.ranks;
+  config.seed = scenario.seed;
+  config.network = scenario.network;
+  config.device = scenario.device;
+  return config;
+}
+
+TrainJob make_job(const Scenario& scenario, const std::optional<ResumeFrom>& resume, TrainObserver* observer,
+                  Disturbance* disturbance) {
   TrainJob job;
   job.config = scenario.train;
   job.observer = observer;
+  job.disturbance = disturbance;
   if (resume.has_value()) job.resume_from = resume->step;
   job.checkpoints = make_checkpoint_plan(scenario.train);
   job.checkpoints.arithmetic_sha256 = scenario.arithmetic_sha256;
@@ -113,71 +129,134 @@ void conclude(World& world, RunEnd end, bool interrupted, TrainingRecord& record
 
 }  // namespace
 
-TrainingRecord run_training(const Scenario& scenario, const std::optional<ResumeFrom>& resume,
-                            const TrainingHooks& hooks) {
-  // The world comes last and goes first: its coroutines see all of this until they are destroyed.
+// Everything of a run but its record; the world comes last and goes first: its coroutines see all of this until they
+// are destroyed.
+struct TrainingSession::Parts {
+  Parts(const Scenario& run_scenario, const std::optional<ResumeFrom>& resume, const TrainingHooks& run_hooks,
+        TrainingRecord& record)
+      : scenario(run_scenario),
+        hooks(run_hooks),
+        agreement(scenario.ranks),
+        states(scenario.ranks, agreement.latest()),
+        accumulation(scenario.expect.max_accumulation_difference.has_value()
+                         ? make_accumulation_difference(scenario.train)
+                         : nullptr),
+        injector(scenario.faults, [this, &record](const FaultRecord& fault) { on_fault(fault, record); }),
+        job(make_job(scenario, resume, &fan, scenario.faults.empty() ? nullptr : &injector)),
+        disk(mounts.add(job.checkpoints.parent.mount, scenario.storage)),
+        recorder(scenario, agreement, states, disk, job.checkpoints.parent, hooks, record),
+        world(world_config(scenario)),
+        event_log(world.kernel(), scenario.ranks) {
+    fan.add(&agreement);
+    fan.add(&states);
+    if (accumulation != nullptr) fan.add(accumulation.get());
+    fan.add(&recorder);
+    if (hooks.observer != nullptr) fan.add(hooks.observer);
+    states.watch(&world.kernel());
+    recorder.watch(&world);
+    if (hooks.log_events) {
+      event_log.add(&digest);
+      for (EventListener* listener : hooks.listeners) event_log.add(listener);
+      world.kernel().set_listener(&event_log);
+    }
+    world.set_storage([this](Process& process) { return std::make_unique<SimStorage>(process, mounts); });
+    for (int rank = 0; rank < scenario.ranks; ++rank) {
+      tracers.push_back(std::make_unique<RankTracer>(world.kernel(), event_log, rank));
+      world.set_tracer(rank, tracers.back().get());
+    }
+    if (resume.has_value()) {
+      std::map<std::string, FileData> files;
+      const StoragePath directory = job.checkpoints.parent.child(step_directory_name(resume->step));
+      for (const auto& [name, data] : resume->files) files.emplace(directory.path + "/" + name, data);
+      disk.import_files(files);
+    }
+    world.start_all([this](RankContext& context) { return rank_program(context, job); });
+  }
+
+  void on_fault(const FaultRecord& fault, TrainingRecord& record) {
+    record.faults.push_back(fault);
+    record.faults.back().time = world.now();
+    if (!world.kernel().is_heard()) return;
+    EventRecord event(EventKind::kFault);
+    event.rank = fault.at.rank;
+    world.kernel().record(event);
+  }
+
+  const Scenario& scenario;
+  TrainingHooks hooks;
   Mounts mounts;
-  TrainingRecord record;
-  if (resume.has_value()) record.first_step = resume->step + 1;
-  ReplicaAgreement agreement(scenario.ranks);
   ObserverFan fan;
-  fan.add(&agreement);
+  ReplicaAgreement agreement;
+  StateRecorder states;
   std::unique_ptr<TrainObserver> accumulation;
-  if (scenario.expect.max_accumulation_difference.has_value()) {
-    accumulation = make_accumulation_difference(scenario.train);
-    fan.add(accumulation.get());
-  }
-  const TrainJob job = make_job(scenario, resume, &fan);
-  FileSystem& disk = mounts.add(job.checkpoints.parent.mount, scenario.storage);
-  Recorder recorder(scenario, agreement, disk, job.checkpoints.parent, hooks, record);
-  fan.add(&recorder);
-  std::vector<std::unique_ptr<CommunicationTracer>> tracers;
-  WorldConfig world_config;
-  world_config.ranks = scenario.ranks;
-  world_config.seed = scenario.seed;
-  world_config.network = scenario.network;
-  world_config.device = scenario.device;
-  World world(world_config);
-  world.set_storage([&](Process& process) { return std::make_unique<SimStorage>(process, mounts); });
+  FaultInjector injector;
+  TrainJob job;
+  FileSystem& disk;
+  Recorder recorder;
+  std::vector<std::unique_ptr<RankTracer>> tracers;
+  EventDigest digest;
+  World world;
+  EventLog event_log;
+};
 
-  recorder.watch(&world);
-  for (int rank = 0; rank < scenario.ranks; ++rank) {
-    tracers.push_back(std::make_unique<CommunicationTracer>(world.kernel()));
-    world.set_tracer(rank, tracers.back().get());
-  }
-  if (resume.has_value()) {
-    std::map<std::string, FileData> files;
-    const StoragePath directory = job.checkpoints.parent.child(step_directory_name(resume->step));
-    for (const auto& [name, data] : resume->files) files.emplace(directory.path + "/" + name, data);
-    disk.import_files(files);
-  }
+TrainingSession::TrainingSession(const Scenario& scenario, const std::optional<ResumeFrom>& resume,
+                                 const TrainingHooks& hooks)
+    : record_(std::make_unique<TrainingRecord>()), parts_(std::make_unique<Parts>(scenario, resume, hooks, *record_)) {
+  if (resume.has_value()) record_->first_step = resume->step + 1;
+}
 
-  world.start_all([&job](RankContext& context) { return rank_program(context, job); });
-  RunEnd end = RunEnd::kBudget;
-  bool interrupted = false;
-  while (end == RunEnd::kBudget && !interrupted) {
-    end = world.run(kEventsPerSlice);
-    interrupted = end == RunEnd::kBudget && hooks.interrupted && hooks.interrupted();
-  }
-  conclude(world, end, interrupted, record);
+TrainingSession::~TrainingSession() = default;
+
+bool TrainingSession::advance(std::uint64_t max_events) {
+  CHECK(end_ == RunEnd::kBudget);
+  end_ = parts_->world.run(max_events);
+  return end_ == RunEnd::kBudget;
+}
+
+std::vector<WaitingRow> TrainingSession::waiting() const { return parts_->world.kernel().waiting(); }
+
+std::uint64_t TrainingSession::events() const { return parts_->world.kernel().events(); }
+
+TrainingRecord TrainingSession::finish() {
+  Parts& parts = *parts_;
+  TrainingRecord& record = *record_;
+  World& world = parts.world;
+  conclude(world, end_, end_ == RunEnd::kBudget, record);
 
   if (record.outcome != Outcome::kDone) record.weights_sha256.clear();
-  record.violations = agreement.violations();
+  record.violations = parts.agreement.violations();
   record.memory = memory_of(world);
   std::vector<Bytes> optimizer;
   for (const RankMemory& memory : record.memory) optimizer.push_back(memory.optimizer);
   // An optimizer exists once every rank has come to training.
-  if (std::cmp_equal(record.start_optimizer_state.size(), scenario.ranks)) {
-    if (auto violation = check_optimizer_memory(scenario.train, optimizer)) record.violations.push_back(*violation);
+  if (std::cmp_equal(record.start_optimizer_state.size(), parts.scenario.ranks)) {
+    if (auto violation = check_optimizer_memory(parts.scenario.train, optimizer)) {
+      record.violations.push_back(*violation);
+    }
   }
-  if (accumulation != nullptr) record.accumulation_difference = largest_difference(scenario.train, *accumulation);
-  record.communication = communication_of(world, tracers);
-  recorder.list_checkpoints();
+  if (parts.accumulation != nullptr) {
+    record.accumulation_difference = largest_difference(parts.scenario.train, *parts.accumulation);
+  }
+  record.communication = communication_of(world, parts.tracers);
+  parts.recorder.list_checkpoints();
   record.events = world.kernel().events();
   record.messages = world.network().messages();
   record.bytes_on_wire = world.network().bytes_on_wire();
   record.simulated = world.now();
-  return record;
+  if (parts.hooks.log_events) {
+    record.log_records = parts.digest.records();
+    record.event_digest = parts.digest.finish();
+  }
+  return std::move(record);
+}
+
+TrainingRecord run_training(const Scenario& scenario, const std::optional<ResumeFrom>& resume,
+                            const TrainingHooks& hooks) {
+  TrainingSession session(scenario, resume, hooks);
+  while (session.advance(kEventsPerSlice)) {
+    if (hooks.interrupted && hooks.interrupted()) break;
+  }
+  return session.finish();
 }
 
 }  // namespace rehearse

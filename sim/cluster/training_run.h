@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,8 +14,10 @@
 #include "core/runtime/communicator.h"
 #include "core/train/observer.h"
 #include "sim/config/scenario.h"
+#include "sim/fault/injector.h"
 #include "sim/kernel/kernel.h"
 #include "sim/storage/file_data.h"
+#include "sim/trace/state_recorder.h"
 
 namespace rehearse {
 
@@ -34,6 +37,7 @@ struct StepRecord {
   StepReport report;  // of the last rank to finish it; `began` is the first rank's
   double param_norm = 0;
   Digest128 parameters;   // of all ranks' parameters after the step
+  StateDigests states;    // of what the ranks hold besides; zero where events were not logged
   Duration step_seconds;  // from the first rank's begin to the last rank's end
   RankMemory memory;      // the most that any rank has held so far, kind by kind
 };
@@ -59,6 +63,12 @@ struct CheckpointRecord {
   std::map<std::string, FileData> files;
 };
 
+// What came of running a scenario a second time beside the first.
+struct SecondRun {
+  std::uint64_t compared = 0;  // records that were equal
+  std::string difference;      // empty: all were
+};
+
 // What a run gave. Arrays have one entry a finished step, from `first_step` on.
 struct TrainingRecord {
   Outcome outcome = Outcome::kDone;
@@ -79,7 +89,11 @@ struct TrainingRecord {
   std::vector<std::string> checkpoint_failures;
   std::vector<std::string> violations;            // invariants that broke
   std::optional<double> accumulation_difference;  // where the scenario asks for it
+  std::vector<FaultRecord> faults;                // that struck, in order
+  std::optional<SecondRun> second_run;
   std::uint64_t events = 0;
+  std::uint64_t log_records = 0;
+  std::string event_digest;  // empty where events were not logged
   std::int64_t messages = 0;
   Bytes bytes_on_wire;
   TimePoint simulated;
@@ -93,12 +107,42 @@ struct TrainingHooks {
   std::function<void(const CheckpointRecord&)> on_checkpoint;
   // Asked between events; true ends the run as kInterrupted.
   std::function<bool()> interrupted;
+  // Hears what the ranks' observers hear, after all others.
+  TrainObserver* observer = nullptr;
+  // Whether events are recorded and digested: a few percent of the time.
+  bool log_events = true;
+  // Hear every record, where events are logged.
+  std::vector<EventListener*> listeners;
 };
 
 // The files of a checkpoint that a run continues from.
 struct ResumeFrom {
   std::int64_t step = 0;
   std::map<std::string, FileData> files;
+};
+
+// A run that its caller drives, a few events at a time: two can take turns in one process.
+class TrainingSession {
+ public:
+  // As run_training. The scenario outlives the session.
+  TrainingSession(const Scenario& scenario, const std::optional<ResumeFrom>& resume, const TrainingHooks& hooks);
+  ~TrainingSession();
+  TrainingSession(const TrainingSession&) = delete;
+  TrainingSession& operator=(const TrainingSession&) = delete;
+
+  // Handles at most so many events more; false when the run has ended.
+  bool advance(std::uint64_t max_events);
+  std::uint64_t events() const;
+  // What every unfinished rank waits for.
+  std::vector<WaitingRow> waiting() const;
+  // Once, after the last advance(): a run that has not ended is kInterrupted.
+  TrainingRecord finish();
+
+ private:
+  struct Parts;
+  std::unique_ptr<TrainingRecord> record_;
+  std::unique_ptr<Parts> parts_;
+  RunEnd end_ = RunEnd::kBudget;
 };
 
 // Runs a scenario's training job in a world of its own, from the start or from a checkpoint. Throws InputError where

@@ -28,6 +28,11 @@ Verdict judge_outcome(const Scenario& scenario, const TrainingRecord& record) {
   return verdict("outcome", held, detail);
 }
 
+Verdict judge_digest(const char* name, const std::string& expected, const std::string& found) {
+  const bool held = expected == found;
+  return verdict(name, held, held ? "the one that is expected" : "expected " + expected + ", found " + found);
+}
+
 Verdict judge_final_step(std::int64_t expected, const TrainingRecord& record) {
   const std::int64_t last = record.steps.empty() ? record.first_step - 1 : record.steps.back().report.step;
   return verdict("final_step", last == expected, "last finished step is " + std::to_string(last));
@@ -132,6 +137,7 @@ Verdict judge_resume(const Scenario& scenario, const TrainingRecord& record, std
   again.expect = Expectations();
   TrainingHooks quiet;
   quiet.interrupted = hooks.interrupted;
+  quiet.log_events = false;
   const TrainingRecord continued = run_training(again, resume, quiet);
   const std::string different = difference(record, continued, step);
   const std::string span =
@@ -146,6 +152,7 @@ Verdict judge_same_weights(const WeightsReference& reference, const TrainingReco
   if (reference.scenario != nullptr) {
     TrainingHooks quiet;
     quiet.interrupted = hooks.interrupted;
+    quiet.log_events = false;
     const TrainingRecord other = run_training(*reference.scenario, std::nullopt, quiet);
     if (other.outcome != Outcome::kDone) {
       return verdict("same_weights_as", false,
@@ -170,6 +177,14 @@ std::vector<Verdict> judge(const Scenario& scenario, const TrainingRecord& recor
   verdicts.push_back(verdict(
       "invariants", record.violations.empty(),
       record.violations.empty() ? "replicas equal after every step, optimizer bytes by the formula" : violations));
+  if (record.second_run.has_value()) {
+    const SecondRun& second = *record.second_run;
+    verdicts.push_back(verdict("determinism", second.difference.empty(),
+                               second.difference.empty()
+                                   ? "a second run in this process, from another heap, gave the same " +
+                                         std::to_string(second.compared) + " records"
+                                   : second.difference));
+  }
   if (!record.checkpoint_failures.empty()) {
     std::string failures;
     for (const std::string& failure : record.checkpoint_failures) failures += (failures.empty() ? "" : "; ") + failure;
@@ -193,6 +208,10 @@ std::vector<Verdict> judge(const Scenario& scenario, const TrainingRecord& recor
     verdicts.push_back(verdict("max_accumulation_difference", found <= *expect.max_accumulation_difference,
                                "largest gradient difference from the whole batch is " + shortest_text(found)));
   }
+  // The events of a continued run are its own.
+  if (expect.event_digest.has_value() && !continued) {
+    verdicts.push_back(judge_digest("event_digest", *expect.event_digest, record.event_digest));
+  }
   if (record.outcome != Outcome::kDone) {
     // Nothing that needs final weights can hold.
     if (expect.weights_sha256.has_value()) verdicts.push_back(verdict("weights_sha256", false, "no final weights"));
@@ -201,8 +220,7 @@ std::vector<Verdict> judge(const Scenario& scenario, const TrainingRecord& recor
     return verdicts;
   }
   if (expect.weights_sha256.has_value()) {
-    verdicts.push_back(verdict("weights_sha256", *expect.weights_sha256 == record.weights_sha256,
-                               "final weights are " + record.weights_sha256));
+    verdicts.push_back(judge_digest("weights_sha256", *expect.weights_sha256, record.weights_sha256));
   }
   if (expect.same_weights_as.has_value())
     verdicts.push_back(judge_same_weights(*expect.same_weights_as, record, hooks));

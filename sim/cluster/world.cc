@@ -18,7 +18,7 @@ class SimClock : public Clock {
  protected:
   void start_sleep(Duration duration, Completion<> done) override {
     CHECK_GE(duration.ps(), 0);
-    PendingOp& op = process_.begin(WaitInfo("sleep"), std::move(done));
+    PendingOp& op = process_.begin(WaitInfo(EventKind::kSleep), std::move(done));
     process_.kernel().complete_at(process_.kernel().now() + duration, op);
   }
 
@@ -162,7 +162,7 @@ std::string describe_waiting(const std::vector<WaitingRow>& rows) {
   std::string text;
   for (const WaitingRow& row : rows) {
     text += "  rank " + std::to_string(row.rank) + ", " + row.activity + ": ";
-    text += row.wait.what;
+    text += name_of(row.wait.kind);
     if (row.wait.in_call) {
       text += " of " + std::string(name_of(row.wait.operation)) + " with rank " + std::to_string(row.wait.peer) +
               " (group " + std::to_string(row.wait.group_id) + ", generation " + std::to_string(row.wait.generation) +

@@ -28,7 +28,7 @@ Duration SimDevice::time_of(const ComputeCost& cost) const {
 
 void SimDevice::start_run(const ComputeCost& cost, WorkRef work, Stream stream, Completion<> done) {
   Kernel& kernel = process_.kernel();
-  PendingOp& op = process_.begin(WaitInfo("device"), std::move(done));
+  PendingOp& op = process_.begin(WaitInfo(EventKind::kDevice), std::move(done));
   TimePoint& free_at = free_at_[static_cast<std::size_t>(stream)];
   const TimePoint start = std::max(kernel.now(), free_at);
   free_at = start + time_of(cost);
@@ -54,6 +54,11 @@ void SimDevice::start_run(const ComputeCost& cost, WorkRef work, Stream stream, 
 void SimDevice::on_event(std::uint64_t argument) {
   Kernel& kernel = process_.kernel();
   PendingOp* op = kernel.ops().find(OpHandle::unpack(argument));
+  if (kernel.is_heard()) {
+    EventRecord record(op == nullptr ? EventKind::kStale : EventKind::kStream);
+    record.rank = process_.rank();
+    kernel.record(record);
+  }
   if (op == nullptr) return;  // the process is gone, and this device with it
   --queued_[static_cast<std::size_t>(op->stream)];
   if (op->effect) {

@@ -28,6 +28,7 @@ Scenario convert(const config::Scenario& message, const NamedFiles& files, const
 void convert_cluster(const config::Scenario& message, const Origins& origins, Scenario& scenario);
 void convert_train(const config::Scenario& message, const NamedFiles& files, const Origins& origins,
                    Scenario& scenario);
+void convert_faults(const config::Scenario& message, const Origins& origins, Scenario& scenario);
 void convert_expect(const config::Scenario& message, const NamedFiles& files, const Origins& origins,
                     Scenario& scenario);
 

@@ -47,6 +47,11 @@ void check_contradictions(const config::Expect& expect, const TrainConfig& train
   }
 }
 
+std::string checked_sha256(const char* path, const std::string& text, const Origins& origins) {
+  if (is_sha256_hex(text)) return text;
+  origins.fail(path, "found \"" + text + "\"; allowed: exactly 64 lower-case hex digits");
+}
+
 }  // namespace
 
 void convert_expect(const config::Scenario& message, const NamedFiles& files, const Origins& origins,
@@ -62,11 +67,10 @@ void convert_expect(const config::Scenario& message, const NamedFiles& files, co
   if (expect.has_final_loss_below()) out.final_loss_below = expect.final_loss_below();
   if (expect.has_max_accumulation_difference()) out.max_accumulation_difference = expect.max_accumulation_difference();
   if (expect.has_weights_sha256()) {
-    if (!is_sha256_hex(expect.weights_sha256())) {
-      origins.fail("expect.weights_sha256",
-                   "found \"" + expect.weights_sha256() + "\"; allowed: exactly 64 lower-case hex digits");
-    }
-    out.weights_sha256 = expect.weights_sha256();
+    out.weights_sha256 = checked_sha256("expect.weights_sha256", expect.weights_sha256(), origins);
+  }
+  if (expect.has_event_digest()) {
+    out.event_digest = checked_sha256("expect.event_digest", expect.event_digest(), origins);
   }
   out.same_weights_as = files.weights;
 }

@@ -50,6 +50,8 @@ class Loading {
 
   Scenario load(const std::string& text) {
     read_message(text);
+    std::vector<std::string> dropped;
+    if (role_ == Role::kRun && (options_.seed || !options_.overrides.empty())) dropped = drop_pins(text);
     // The digests see what the files hold, not how they are called.
     config::Scenario hashed = message_;
     for_each_file(hashed, [&](Message& group, const FieldDescriptor& field, const std::string& path) {
@@ -64,12 +66,43 @@ class Loading {
     scenario.story = leading_comment(text);
     scenario.inputs = std::move(inputs_);
     scenario.text = canonical_text(message_);
+    scenario.dropped_pins = std::move(dropped);
     scenario.scenario_sha256 = scenario_digest(hashed);
     scenario.arithmetic_sha256 = arithmetic_digest(hashed);
     return scenario;
   }
 
  private:
+  // Drops the digests that the file expects of what it says itself, where the options make it say something else: the
+  // fields that were dropped. A digest that the options set stays.
+  std::vector<std::string> drop_pins(const std::string& text) {
+    config::Scenario written;
+    try {
+      Origins origins(source_);
+      read_text(text, written, origins);
+      check_required(written, origins);
+      fill_defaults(written);
+    } catch (const InputError&) {
+      written.Clear();  // says nothing by itself
+    }
+    std::vector<std::string> dropped;
+    config::Expect& expect = *message_.mutable_expect();
+    const bool same_bits = arithmetic_digest(message_) == arithmetic_digest(written) &&
+                           canonical_text(message_.faults()) == canonical_text(written.faults());
+    if (!same_bits && written.expect().has_weights_sha256() &&
+        expect.weights_sha256() == written.expect().weights_sha256()) {
+      expect.clear_weights_sha256();
+      dropped.emplace_back("weights_sha256");
+    }
+    // Everything counts here: checkpoints hold the scenario's text, and take the longer the longer it is.
+    if (canonical_text(message_) != canonical_text(written) && written.expect().has_event_digest() &&
+        expect.event_digest() == written.expect().event_digest()) {
+      expect.clear_event_digest();
+      dropped.emplace_back("event_digest");
+    }
+    return dropped;
+  }
+
   void read_message(const std::string& text) {
     if (std::cmp_greater(text.size(), kScenarioFileLimit.count())) {
       throw InputError(source_ + ":1:1: found more than 1 MiB of text; no scenario is as large");
@@ -105,7 +138,14 @@ class Loading {
     WeightsReference reference;
     reference.text = named;
     std::string digest = named;
-    if (named == "fault-free") {
+    if (named == "fault-free" && message_.has_faults() && message_.faults().flip_size() > 0) {
+      config::Scenario without = message_;
+      without.clear_faults();
+      without.clear_expect();
+      reference.scenario = std::make_shared<const Scenario>(
+          Loading(source_, read_file_, LoadOptions(), Role::kWeightsReference).load(canonical_text(without)));
+      digest = "arithmetic:" + reference.scenario->arithmetic_sha256;
+    } else if (named == "fault-free") {
       origins_.fail(path,
                     "found \"fault-free\", but the scenario has no faults to leave out; allowed: the path of another "
                     "scenario, or \"sha256:\" and 64 hex digits");

@@ -9,6 +9,7 @@
 #include "core/data/config.h"
 #include "core/train/config.h"
 #include "sim/compute/config.h"
+#include "sim/fault/config.h"
 #include "sim/net/config.h"
 #include "sim/storage/config.h"
 
@@ -36,6 +37,7 @@ struct Expectations {
   bool eval_loss_falls = false;
   std::optional<std::int64_t> resume_from;
   std::optional<std::string> weights_sha256;
+  std::optional<std::string> event_digest;
   std::optional<WeightsReference> same_weights_as;
   std::optional<double> final_loss_below;
   std::optional<double> max_accumulation_difference;
@@ -57,9 +59,12 @@ struct Scenario {
   DeviceConfig device;
   std::string device_name;  // a preset, or the flop rate as text: for reports
   StorageConfig storage;
+  FaultPlan faults;
   Expectations expect;
   std::vector<InputFile> inputs;  // every file the scenario names, in the order of the schema
   std::string scenario_sha256;    // everything, and the contents of the inputs
+  // Expectations that pin a digest of the file as written and were dropped, because overrides changed what decides it.
+  std::vector<std::string> dropped_pins;
   std::string arithmetic_sha256;  // what decides the bits: seed, model, data, train, layout and contents of the inputs
 };
 

@@ -59,6 +59,7 @@ ScenarioCopy make_scenario_copy(const Scenario& scenario, Bytes limit) {
     const std::string named = group.GetReflection()->GetString(group, &field);
     if (field.options().GetExtension(config::rule).file() == config::Rule::SCENARIO) {
       if (scenario.expect.same_weights_as->scenario == nullptr) return;  // a digest, no file
+      if (named == "fault-free") return;                                 // this scenario itself
       const std::string path = unique_name(named, taken);
       rewrite(path);
       copy_reference(*scenario.expect.same_weights_as->scenario, path, limit, copy);

@@ -7,6 +7,22 @@
 #include "sim/kernel/process.h"
 
 namespace rehearse {
+namespace {
+
+// Of an operation that ends.
+EventRecord record_of(const PendingOp& op) {
+  const WaitInfo& wait = op.wait;
+  EventRecord record(wait.kind);
+  record.rank = op.process->rank();
+  record.peer = wait.peer;
+  record.group = wait.group_id;
+  record.generation = wait.generation;
+  record.call = wait.sequence;
+  record.operation = wait.operation;
+  return record;
+}
+
+}  // namespace
 
 // Completes operations whose time was known when they started.
 class Kernel::OpSink : public EventSink {
@@ -14,7 +30,10 @@ class Kernel::OpSink : public EventSink {
   explicit OpSink(Kernel* kernel) : kernel_(kernel) {}
   void on_event(std::uint64_t argument) override {
     PendingOp* op = kernel_->ops_.find(OpHandle::unpack(argument));
-    if (op == nullptr) return;
+    if (op == nullptr) {
+      if (kernel_->is_heard()) kernel_->record(EventRecord(EventKind::kStale));
+      return;
+    }
     std::exception_ptr error = std::move(op->error);
     if (error == nullptr && op->effect) {
       try {
@@ -24,6 +43,13 @@ class Kernel::OpSink : public EventSink {
       }
     }
     Payload result = std::move(op->result);
+    if (kernel_->is_heard()) {
+      EventRecord record = record_of(*op);
+      record.size = result.size().count();
+      // What files hold has no digest here: some of them, by design, depend on more than the run's own events.
+      if (op->wait.in_call) record.digest = result.digest();
+      kernel_->record(record);
+    }
     kernel_->complete(*op, std::move(error), std::move(result));
   }
 
@@ -118,7 +144,15 @@ RunEnd Kernel::loop(std::uint64_t max_events) {
     ++events_;
     ++handled;
     event.sink->on_event(event.argument);
+    CHECK(listener_ == nullptr || recorded_ == events_);
   }
+}
+
+void Kernel::record(EventRecord record) {
+  record.time = now_;
+  record.sequence = events_;
+  recorded_ = events_;
+  listener_->on_record(record);
 }
 
 void Kernel::release(PendingOp& op) {
@@ -194,6 +228,11 @@ void Kernel::on_deadline(int index) {
                                                  wait.sequence, op.process->rank(), wait.peer, wait.operation));
   unlink_deadline(op);
   arm_list(index);
+  if (is_heard()) {
+    EventRecord record = record_of(op);
+    record.kind = EventKind::kDeadline;
+    this->record(record);
+  }
   complete(op, std::move(error));
 }
 

@@ -52,6 +52,14 @@ class Kernel {
   RunEnd run(std::uint64_t max_events = ~std::uint64_t{0});
   std::uint64_t events() const { return events_; }
 
+  // Tells `listener` of every event from now on; null for nobody. It outlives the kernel's runs.
+  void set_listener(EventListener* listener) { listener_ = listener; }
+  // Whether records are worth making.
+  bool is_heard() const { return listener_ != nullptr; }
+  // Passes a record on with the time and the sequence of the event that is being handled. Every sink makes one record
+  // of each of its events, before it goes on to what follows from it. Only while is_heard().
+  void record(EventRecord record);
+
   // What every activity of every unfinished process waits for, by rank and activity.
   std::vector<WaitingRow> waiting() const;
 
@@ -132,6 +140,8 @@ class Kernel {
   std::vector<Process*> processes_;
   int unfinished_ = 0;
   Running running_;
+  EventListener* listener_ = nullptr;
+  std::uint64_t recorded_ = 0;  // the newest event that has its record
   std::unique_ptr<OpSink> op_sink_;
   std::unique_ptr<DeadlineSink> deadline_sink_;
   std::unique_ptr<boost::asio::io_context> context_;

@@ -13,6 +13,7 @@
 #include "core/runtime/communicator.h"
 #include "core/runtime/completion.h"
 #include "core/runtime/payload.h"
+#include "sim/kernel/event_record.h"
 
 namespace rehearse {
 
@@ -20,9 +21,9 @@ class Process;
 
 // What a suspended activity waits for, as the deadlock table tells it.
 struct WaitInfo {
-  explicit WaitInfo(const char* wait_what) : what(wait_what) {}
-  WaitInfo(const char* wait_what, const Call& call, int wait_peer)
-      : what(wait_what),
+  explicit WaitInfo(EventKind wait_kind) : kind(wait_kind) {}
+  WaitInfo(EventKind wait_kind, const Call& call, int wait_peer)
+      : kind(wait_kind),
         operation(call.operation),
         in_call(true),
         peer(wait_peer),
@@ -30,7 +31,7 @@ struct WaitInfo {
         generation(call.group->generation),
         sequence(call.sequence) {}
 
-  const char* what;
+  EventKind kind;
   Operation operation = Operation::kPointToPoint;
   bool in_call = false;  // the fields below hold
   int peer = -1;         // world rank
@@ -47,7 +48,7 @@ struct PendingOp {
   std::uint32_t activity = 0;
   std::uint32_t slot = 0;
   std::uint32_t slot_generation = 0;
-  WaitInfo wait{""};
+  WaitInfo wait{EventKind::kNone};
   TimePoint since;
   std::variant<Completion<>, Completion<Payload>> done;
   // The owner's notes between start and completion.

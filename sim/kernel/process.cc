@@ -19,7 +19,13 @@ class Process::StartSink : public EventSink {
  public:
   explicit StartSink(Process* process) : process_(process) {}
   void on_event(std::uint64_t) override {
-    if (process_->state_ != State::kNew) return;
+    const bool starts = process_->state_ == State::kNew;
+    if (process_->kernel_.is_heard()) {
+      EventRecord record(starts ? EventKind::kStart : EventKind::kStale);
+      record.rank = process_->rank_;
+      process_->kernel_.record(record);
+    }
+    if (!starts) return;
     process_->state_ = State::kRunning;
     const std::uint32_t activity = process_->take_activity("main");
     CHECK_EQ(activity, kMain);
@@ -112,7 +118,7 @@ void Process::on_main_end(std::exception_ptr error) {
 void Process::join(std::uint32_t activity, Completion<> done) {
   ActivityState& target = activities_[activity];
   CHECK(!target.free && !target.has_joiner);
-  WaitInfo wait("join");
+  WaitInfo wait(EventKind::kJoin);
   wait.activity = activity;
   PendingOp& op = begin(wait, std::move(done));
   target.has_joiner = true;

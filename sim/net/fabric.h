@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "core/base/units.h"
+#include "sim/kernel/event_record.h"
 
 namespace rehearse {
 
@@ -11,6 +12,8 @@ class FabricListener {
  public:
   virtual ~FabricListener() = default;
   virtual void on_delivered(std::uint64_t message) = 0;
+  // A record of the message, without a kind.
+  virtual EventRecord record_of(std::uint64_t message) const = 0;
 };
 
 // How long messages take: the model of links, ports and contention behind the simulated Communicator. Times only; the

@@ -31,7 +31,7 @@ std::exception_ptr Network::error(CommError::Kind kind, const WaitInfo& wait, in
 
 // Why an operation cannot start, or null.
 std::exception_ptr Network::refusal(const Endpoint& self, const Process& process, const Call& call, int peer) const {
-  const WaitInfo wait("", call, peer);
+  const WaitInfo wait(EventKind::kNone, call, peer);
   if (static_cast<std::int64_t>(call.group->generation) <= self.aborted_generation) {
     return error(CommError::Kind::kAborted, wait, process.rank());
   }
@@ -62,6 +62,8 @@ TimePoint Network::transmit(int source, const Call& call, int destination, Paylo
   message.key = key_of(call, source);
   message.destination = destination;
   message.operation = call.operation;
+  message.unit = call.unit;
+  message.offset = call.offset;
   message.payload = std::move(payload);
   if (source == destination) {
     kernel_.schedule(kernel_.now(), this, kSelfBit | slot);
@@ -72,7 +74,7 @@ TimePoint Network::transmit(int source, const Call& call, int destination, Paylo
 
 void Network::send(Process& process, const Call& call, int peer, Payload payload, Completion<> done) {
   const int destination = call.group->world_rank(peer);
-  PendingOp& op = process.begin(WaitInfo("send", call, destination), std::move(done));
+  PendingOp& op = process.begin(WaitInfo(EventKind::kSend, call, destination), std::move(done));
   op.error = refusal(endpoint(process.rank()), process, call, destination);
   if (op.error != nullptr) {
     kernel_.complete_at(kernel_.now(), op);
@@ -93,7 +95,7 @@ bool Network::take_unexpected(Endpoint& self, const Key& key, Payload& payload) 
 
 void Network::recv(Process& process, const Call& call, int peer, Completion<Payload> done) {
   const int source = call.group->world_rank(peer);
-  PendingOp& op = process.begin(WaitInfo("recv", call, source), std::move(done));
+  PendingOp& op = process.begin(WaitInfo(EventKind::kRecv, call, source), std::move(done));
   op.not_before = kernel_.now();
   receive(process, call, source, op);
 }
@@ -101,7 +103,7 @@ void Network::recv(Process& process, const Call& call, int peer, Completion<Payl
 void Network::exchange(Process& process, const Call& call, int to, Payload payload, int from,
                        Completion<Payload> done) {
   const int destination = call.group->world_rank(to);
-  PendingOp& op = process.begin(WaitInfo("exchange", call, call.group->world_rank(from)), std::move(done));
+  PendingOp& op = process.begin(WaitInfo(EventKind::kExchange, call, call.group->world_rank(from)), std::move(done));
   op.error = refusal(endpoint(process.rank()), process, call, destination);
   if (op.error != nullptr) {
     kernel_.complete_at(kernel_.now(), op);
@@ -156,6 +158,12 @@ void Network::give(Endpoint& self, PendingOp& op, Arrived message, bool from_eve
 
 void Network::on_delivered(std::uint64_t slot) {
   Message& message = in_flight_[slot];
+  if (kernel_.is_heard()) {
+    EventRecord record = record_of(slot);
+    record.kind = EventKind::kDelivery;
+    record.digest = message.payload.digest();
+    kernel_.record(record);
+  }
   const Key key = message.key;
   const int destination = message.destination;
   const Operation operation = message.operation;
@@ -190,6 +198,21 @@ void Network::on_delivered(std::uint64_t slot) {
   }
   const std::int64_t lost = endpoint(key.source).known_lost_generation;
   if (lost >= 0) fail_waiting_for(key.source, destination, lost);
+}
+
+EventRecord Network::record_of(std::uint64_t slot) const {
+  const Message& message = in_flight_[slot];
+  EventRecord record;
+  record.rank = message.destination;
+  record.peer = message.key.source;
+  record.group = message.key.group_id;
+  record.generation = message.key.generation;
+  record.call = message.key.sequence;
+  record.operation = message.operation;
+  record.size = message.payload.size().count();
+  record.index = message.unit;
+  record.offset = message.offset;
+  return record;
 }
 
 void Network::abort(Process& process, std::uint32_t generation) {
@@ -230,6 +253,11 @@ void Network::on_event(std::uint64_t argument) {
     return;
   }
   const int gone = static_cast<int>(argument & 0xffffffff);
+  if (kernel_.is_heard()) {
+    EventRecord record(EventKind::kPeerLost);
+    record.rank = gone;
+    kernel_.record(record);
+  }
   Endpoint& peer = endpoint(gone);
   std::int64_t generation = peer.generation;
   if (peer.incarnation == static_cast<std::uint32_t>(argument >> 32)) {

@@ -47,6 +47,9 @@ class Network : public FabricListener, private EventSink {
   std::int64_t messages() const { return messages_; }
   Bytes bytes_on_wire() const { return bytes_; }
 
+  // What a message in flight is, but for its kind.
+  EventRecord record_of(std::uint64_t message) const override;
+
   void on_delivered(std::uint64_t message) override;
 
  private:
@@ -70,6 +73,8 @@ class Network : public FabricListener, private EventSink {
     Key key;
     int destination = -1;  // -1: the slot is free
     Operation operation = Operation::kPointToPoint;
+    std::int32_t unit = -1;
+    std::int64_t offset = -1;
     Payload payload;
   };
   struct Endpoint {

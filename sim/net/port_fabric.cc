@@ -76,6 +76,11 @@ void PortFabric::on_event(std::uint64_t argument) {
   const Underway arrived = underway_[slot];
   free_underway_.push_back(slot);
   --ports_[static_cast<std::size_t>(arrived.destination)].unreserved;
+  if (kernel_.is_heard()) {
+    EventRecord record = listener_.record_of(arrived.message);
+    record.kind = EventKind::kArrival;
+    kernel_.record(record);
+  }
   reserve(arrived.destination, kernel_.now(), arrived.transfer, arrived.message);
 }
 

@@ -50,11 +50,13 @@ void Mounts::lose_power(const PowerLoss& loss) {
 
 void SimStorage::start_write(const StoragePath& path, Payload data, Completion<> done) {
   Mount& mount = mounts_.at(path.mount);
-  const Duration duration = time_of(mount, data.size());
-  process_.start_timed(
-      WaitInfo("write"), duration,
-      [&mount, path = path.path, data = std::move(data)] { mount.files.write(path, FileData::of(data)); },
-      std::move(done));
+  Kernel& kernel = process_.kernel();
+  PendingOp& op = process_.begin(WaitInfo(EventKind::kWrite), std::move(done));
+  const TimePoint end = kernel.now() + time_of(mount, data.size());
+  // Held as the result, so that the event's record has its size.
+  op.result = std::move(data);
+  op.effect = [&mount, path = path.path, written = &op.result] { mount.files.write(path, FileData::of(*written)); };
+  kernel.complete_at(end, op);
 }
 
 void SimStorage::start_read(const StoragePath& path, Completion<Payload> done) {
@@ -66,21 +68,21 @@ void SimStorage::start_read(const StoragePath& path, Completion<Payload> done) {
     // The same error, or none, when the operation is done.
   }
   process_.start_timed(
-      WaitInfo("read"), time_of(mount, size), [&mount, path = path.path] { return mount.files.read(path).payload(); },
-      std::move(done));
+      WaitInfo(EventKind::kRead), time_of(mount, size),
+      [&mount, path = path.path] { return mount.files.read(path).payload(); }, std::move(done));
 }
 
 void SimStorage::start_fsync(const StoragePath& file, Completion<> done) {
   Mount& mount = mounts_.at(file.mount);
   process_.start_timed(
-      WaitInfo("fsync"), time_of(mount, Bytes()), [&mount, path = file.path] { mount.files.fsync(path); },
+      WaitInfo(EventKind::kFsync), time_of(mount, Bytes()), [&mount, path = file.path] { mount.files.fsync(path); },
       std::move(done));
 }
 
 void SimStorage::start_fsync_directory(const StoragePath& directory, Completion<> done) {
   Mount& mount = mounts_.at(directory.mount);
   process_.start_timed(
-      WaitInfo("fsync of a directory"), time_of(mount, Bytes()),
+      WaitInfo(EventKind::kFsyncDirectory), time_of(mount, Bytes()),
       [&mount, path = directory.path] { mount.files.fsync_directory(path); }, std::move(done));
 }
 
@@ -88,21 +90,21 @@ void SimStorage::start_rename(const StoragePath& from, const StoragePath& to, Co
   CHECK(from.mount == to.mount);
   Mount& mount = mounts_.at(from.mount);
   process_.start_timed(
-      WaitInfo("rename"), time_of(mount, Bytes()),
+      WaitInfo(EventKind::kRename), time_of(mount, Bytes()),
       [&mount, from = from.path, to = to.path] { mount.files.rename(from, to); }, std::move(done));
 }
 
 void SimStorage::start_remove(const StoragePath& path, Completion<> done) {
   Mount& mount = mounts_.at(path.mount);
   process_.start_timed(
-      WaitInfo("remove"), time_of(mount, Bytes()), [&mount, path = path.path] { mount.files.remove(path); },
+      WaitInfo(EventKind::kRemove), time_of(mount, Bytes()), [&mount, path = path.path] { mount.files.remove(path); },
       std::move(done));
 }
 
 void SimStorage::start_make_directory(const StoragePath& path, Completion<> done) {
   Mount& mount = mounts_.at(path.mount);
   process_.start_timed(
-      WaitInfo("make_directory"), time_of(mount, Bytes()),
+      WaitInfo(EventKind::kMakeDirectory), time_of(mount, Bytes()),
       [&mount, path = path.path] { mount.files.make_directory(path); }, std::move(done));
 }
 
@@ -112,7 +114,7 @@ void SimStorage::start_list(const StoragePath& directory, Completion<std::vector
     done(std::move(error), split(text.text()));
   });
   process_.start_timed(
-      WaitInfo("list"), time_of(mount, Bytes()),
+      WaitInfo(EventKind::kList), time_of(mount, Bytes()),
       [&mount, path = directory.path] { return FileData::copy_of(joined(mount.files.list(path))).payload(); },
       std::move(done_with_text));
 }

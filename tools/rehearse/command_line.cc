@@ -25,12 +25,15 @@ struct Shape {
   std::string argument;  // "SCENARIO"
   bool loads = false;    // --seed, --set
   bool writes = false;   // --out, --force
+  bool checks = false;   // --check-determinism
+  std::size_t arguments = 1;
 };
 
 std::vector<std::string> option_names(const Shape& shape) {
   std::vector<std::string> names = {"--format", "--help"};
   if (shape.loads) names.insert(names.end(), {"--seed", "--set"});
   if (shape.writes) names.insert(names.end(), {"--out", "--force"});
+  if (shape.checks) names.emplace_back("--check-determinism");
   return names;
 }
 
@@ -53,9 +56,11 @@ Format parse_format(const std::string& command, const std::string& text) {
 struct Parsed {
   bool help = false;
   std::string argument;
+  std::string second;  // where the command takes two
   LoadOptions load;
   std::string out;
   bool force = false;
+  bool check_determinism = false;
   Format format = Format::kText;
 };
 
@@ -83,6 +88,7 @@ po::variables_map read_options(const Shape& shape, const std::vector<std::string
     add("out", po::value<std::string>());
     add("force", "");
   }
+  if (shape.checks) add("check-determinism", "");
   po::positional_options_description positions;
   positions.add("argument", -1);
   // No guessing from prefixes: a script that works by one would break with the next option.
@@ -114,17 +120,24 @@ Parsed parse(const Shape& shape, const std::vector<std::string>& words) {
   parsed.format = parse_format(shape.command, values["format"].as<std::string>());
   if (values.count("argument") == 0) refuse(shape.command, "needs a " + shape.argument);
   const auto arguments = values["argument"].as<std::vector<std::string>>();
-  if (arguments.size() > 1) {
+  if (shape.arguments == 1 && arguments.size() > 1) {
     refuse(shape.command, "takes one " + shape.argument + ", found '" + arguments[0] + "' and '" + arguments[1] + "'");
   }
+  if (arguments.size() != shape.arguments) {
+    refuse(shape.command, "takes " + shape.argument + ", found " + std::to_string(arguments.size()) + " arguments");
+  }
   parsed.argument = arguments.front();
-  if (parsed.argument.empty()) refuse(shape.command, shape.argument + ": found an empty path");
+  if (arguments.size() == 2) parsed.second = arguments.back();
+  for (const std::string& argument : arguments) {
+    if (argument.empty()) refuse(shape.command, shape.argument + ": found an empty path");
+  }
   if (values.count("seed") != 0) parsed.load.seed = parse_seed(shape.command, values["seed"].as<std::string>());
   if (values.count("set") != 0) parsed.load.overrides = values["set"].as<std::vector<std::string>>();
   if (values.count("out") != 0) {
     parsed.out = values["out"].as<std::string>();
     if (parsed.out.empty()) refuse(shape.command, "--out: found an empty path");
   }
+  parsed.check_determinism = values.count("check-determinism") != 0;
   parsed.force = values.count("force") != 0;
   if (parsed.force && parsed.out.empty()) refuse(shape.command, "--force has no meaning without --out");
   return parsed;
@@ -133,7 +146,13 @@ Parsed parse(const Shape& shape, const std::vector<std::string>& words) {
 Shape shape_of(const std::string& command) {
   Shape shape;
   shape.command = command;
-  shape.argument = command == "resume" ? "CHECKPOINT_DIR" : command == "inspect" ? "PATH" : "SCENARIO";
+  shape.argument = command == "resume"    ? "CHECKPOINT_DIR"
+                   : command == "inspect" ? "PATH"
+                   : command == "replay"  ? "DIR"
+                   : command == "diff"    ? "A B"
+                                          : "SCENARIO";
+  shape.arguments = command == "diff" ? 2 : 1;
+  shape.checks = command == "run";
   shape.loads = command == "run" || command == "check";
   shape.writes = command == "run" || command == "resume";
   return shape;
@@ -164,10 +183,13 @@ Command parse_command_line(const std::vector<std::string>& words) {
   Parsed parsed = parse(shape_of(command), {words.begin() + 1, words.end()});
   if (parsed.help) return PrintCommand{command_help(command)};
   if (command == "run") {
-    return RunCommand{parsed.argument, std::move(parsed.load), parsed.out, parsed.force, parsed.format};
+    return RunCommand{parsed.argument, std::move(parsed.load),   parsed.out,
+                      parsed.force,    parsed.check_determinism, parsed.format};
   }
   if (command == "resume") return ResumeCommand{parsed.argument, parsed.out, parsed.force, parsed.format};
   if (command == "check") return CheckCommand{parsed.argument, std::move(parsed.load), parsed.format};
+  if (command == "replay") return ReplayCommand{parsed.argument, parsed.format};
+  if (command == "diff") return DiffCommand{parsed.argument, parsed.second, parsed.format};
   return InspectCommand{parsed.argument, parsed.format};
 }
 

@@ -17,6 +17,7 @@ struct RunCommand {
   LoadOptions load;
   std::string out;  // empty: no files
   bool force = false;
+  bool check_determinism = false;
   Format format = Format::kText;
 };
 
@@ -24,6 +25,17 @@ struct ResumeCommand {
   std::string checkpoint;
   std::string out;
   bool force = false;
+  Format format = Format::kText;
+};
+
+struct ReplayCommand {
+  std::string directory;
+  Format format = Format::kText;
+};
+
+struct DiffCommand {
+  std::string a;
+  std::string b;
   Format format = Format::kText;
 };
 
@@ -43,7 +55,8 @@ struct PrintCommand {
   std::string text;
 };
 
-using Command = std::variant<RunCommand, ResumeCommand, InspectCommand, CheckCommand, PrintCommand>;
+using Command =
+    std::variant<RunCommand, ResumeCommand, ReplayCommand, DiffCommand, InspectCommand, CheckCommand, PrintCommand>;
 
 // `words` are the arguments without the program's name, at least one. Throws InputError that says what is wrong and
 // what would be right.

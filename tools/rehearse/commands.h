@@ -13,6 +13,8 @@ void check_written(Console& console);
 ExitCode execute_run(const RunCommand& command, Console& console);
 ExitCode execute_resume(const ResumeCommand& command, Console& console);
 ExitCode execute_check(const CheckCommand& command, Console& console);
+ExitCode execute_replay(const ReplayCommand& command, Console& console);
+ExitCode execute_diff(const DiffCommand& command, Console& console);
 ExitCode execute_inspect(const InspectCommand& command, Console& console);
 
 }  // namespace rehearse

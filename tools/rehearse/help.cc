@@ -13,6 +13,8 @@ usage: rehearse COMMAND ...
   run SCENARIO            run a scenario and say what came of it
   resume CHECKPOINT_DIR   continue a run from a checkpoint on disk, to the same bytes
   check SCENARIO          is it valid, what would it send and hold, how long would it take; nothing is run
+  replay DIR              run again what a run recorded in DIR, and stop at the first event that differs
+  diff A B                the first event and the first number in which two runs, checkpoints or tensor files differ
   inspect PATH            look into a checkpoint (every hash verified), a tensor file or a scenario
 
   rehearse COMMAND --help explains a command, rehearse --version prints the version.
@@ -22,25 +24,32 @@ examples:
   rehearse run scenarios/capstone.textproto --seed 7 --set train.steps=40 --out out/seed7
   rehearse resume out/seed7/checkpoints/step_000010
   rehearse inspect out/seed7/checkpoints/step_000010
+  rehearse replay out/seed7
 
 exit codes: 0 done, and everything expected held; 1 ran, but an expectation or an invariant failed; 2 bad command line,
   scenario or input file; 3 deadlock; 4 reading or writing real files failed; 130 interrupted, with readable files left
 )";
 
 constexpr const char* kRun =
-    R"(usage: rehearse run SCENARIO [--seed N] [--set PATH=VALUE]... [--out DIR] [--force] [--format text|json]
+    R"(usage: rehearse run SCENARIO [--seed N] [--set PATH=VALUE]... [--out DIR] [--force]
+                    [--check-determinism] [--format text|json]
 
 Runs a scenario, prints what it ran and what came of it, and ends with 0 where everything the scenario expects held.
 The same scenario and seed give the same bits, on every machine.
 
   --seed N           another seed than the file's: 0 to 18446744073709551615
   --set PATH=VALUE   another value for a field, named as in the file: --set train.steps=40; may be given again
-  --out DIR          also write DIR: summary.json, metrics.jsonl (a line as each step ends), scenario.textproto with
-                     its input files (up to 64 MiB each) in inputs/, and each checkpoint in checkpoints/step_NNNNNN.
-                     DIR must be missing or empty.
+  --out DIR          also write DIR: summary.json, metrics.jsonl (a line as each step ends), events.bin (every event,
+                     for replay and diff), scenario.textproto with its input files (up to 64 MiB each) in inputs/, and
+                     each checkpoint in checkpoints/step_NNNNNN. DIR must be missing or empty.
   --force            take a DIR that holds an earlier run, whose files are deleted first. A DIR with anything in it
                      that rehearse does not write itself is refused all the same.
+  --check-determinism
+                     run it twice at the same time, from different heap states, and compare event by event
   --format json      print summary.json on standard output, and nothing else there
+
+A digest that the scenario expects is of the scenario as its file has it: where --seed or --set change what decides it,
+it is not expected, and the header says so.
 
 Ctrl-C ends the run in order: files are complete and readable, the exit code is 130. A second one ends it at once.
 
@@ -49,6 +58,7 @@ examples:
   rehearse run scenarios/capstone.textproto --seed 7 --out out/seed7
   rehearse run scenarios/ddp.textproto --set cluster.network.latency=50us
   rehearse run scenarios/text.textproto --format json
+  rehearse run scenarios/ddp.textproto --check-determinism
 )";
 
 constexpr const char* kResume = R"(usage: rehearse resume CHECKPOINT_DIR [--out DIR] [--force] [--format text|json]
@@ -79,6 +89,34 @@ examples:
   rehearse check scenarios/capstone.textproto --set cluster.ranks=64
 )";
 
+constexpr const char* kReplay = R"(usage: rehearse replay DIR [--format text|json]
+
+Runs again what a run with --out recorded in DIR and compares every event and every state with DIR/events.bin as it
+goes. Ends with 0 where all are as recorded. Else it stops at the first that differs, ends with 1 and shows both, the
+ten before, what each rank was doing, and the likely cause: a file that was changed, another build of rehearse, another
+processor. A log that is cut short, damaged or of another version is an error.
+
+examples:
+  rehearse run scenarios/capstone.textproto --out out/capstone
+  rehearse replay out/capstone
+)";
+
+constexpr const char* kDiff = R"(usage: rehearse diff A B [--format text|json]
+
+Compares two of a kind, prints "identical" and ends with 0, or says where they part and ends with 1:
+  runs               directories that runs left with --out. The first event that differs; and, compared by what they
+                     are of and not by when they were, the first state: step, rank, component, tensor and element, with
+                     both values and their distance. Values come from running both again up to there. States are
+                     parameters, reduced gradients, moments, learning rate, batch index, applied steps and losses.
+  checkpoints        checkpoint directories, every hash verified: tensors and manifest members that differ
+  safetensors files  tensors that differ, with the first element of each
+
+examples:
+  rehearse diff out/a out/b
+  rehearse diff out/a/checkpoints/step_000010 out/b/checkpoints/step_000010
+  rehearse diff out/a/checkpoints/step_000010/model.safetensors out/b/checkpoints/step_000010/model.safetensors
+)";
+
 constexpr const char* kInspect = R"(usage: rehearse inspect PATH [--format text|json]
 
 Looks into what PATH is:
@@ -95,7 +133,7 @@ examples:
 }  // namespace
 
 const std::vector<std::string>& command_names() {
-  static const std::vector<std::string> kNames = {"run", "resume", "check", "inspect"};
+  static const std::vector<std::string> kNames = {"run", "resume", "check", "replay", "diff", "inspect"};
   return kNames;
 }
 
@@ -105,6 +143,8 @@ std::string command_help(std::string_view command) {
   if (command == "run") return kRun;
   if (command == "resume") return kResume;
   if (command == "check") return kCheck;
+  if (command == "replay") return kReplay;
+  if (command == "diff") return kDiff;
   CHECK(command == "inspect");
   return kInspect;
 }

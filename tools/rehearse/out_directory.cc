@@ -99,6 +99,7 @@ OutDirectory::OutDirectory(const std::string& path, bool force, const std::vecto
   make_directories(path_);
   if (!old.empty()) sync_directory(path_);
   metrics_.emplace(in(path_, kMetricsFile));
+  events_.emplace(in(path_, kEventsFile));
 }
 
 void OutDirectory::write_scenario(const ScenarioCopy& copy) {
@@ -108,6 +109,14 @@ void OutDirectory::write_scenario(const ScenarioCopy& copy) {
     write_file_atomically(target, *file.contents);
   }
   write_file_atomically(in(path_, kScenarioFile), copy.text);
+}
+
+void OutDirectory::write_start(const ResumeFrom& start) {
+  const std::string target = in(path_, kResumedFromFolder);
+  const std::string building = temporary_path(target);
+  write_new_tree(building, start.files);
+  rename_path(building, target);
+  sync_directory(path_);
 }
 
 void OutDirectory::export_checkpoint(const CheckpointRecord& checkpoint, std::int64_t keep) {
@@ -151,6 +160,7 @@ void OutDirectory::finish(const std::vector<CheckpointRecord>& checkpoints, cons
     if (!kept) remove_checkpoint(i);
   }
   metrics_->sync();
+  events_->sync();
   write_file_atomically(in(path_, kSummaryFile), summary);
 }
 

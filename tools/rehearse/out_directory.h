@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/cluster/training_run.h"
@@ -11,8 +12,9 @@
 
 namespace rehearse {
 
-// The directory that --out names. At every moment what is in it can be read: metrics.jsonl grows line by line,
-// everything else appears whole under its name. summary.json comes last, so a directory that has one is complete.
+// The directory that --out names. At every moment what is in it can be read: metrics.jsonl grows line by line
+// and events.bin block by block, everything else appears whole under its name. summary.json comes last, so a directory
+// that has one is complete.
 class OutDirectory {
  public:
   // Takes a directory that is missing or empty, or, with `force`, one that holds nothing but files of an earlier run
@@ -25,17 +27,23 @@ class OutDirectory {
   // scenario.textproto and its inputs/.
   void write_scenario(const ScenarioCopy& copy);
   void append_metrics(const std::string& line) { metrics_->append(line); }
+  // events.bin grows by these bytes.
+  void append_events(std::string_view bytes) { events_->append_bytes(bytes); }
+  // resumed_from/: the checkpoint that the run continues from, so that it can be replayed.
+  void write_start(const ResumeFrom& start);
   // checkpoints/step_000010, whole or not at all. The oldest of those exported goes when there are more than `keep`
   // (0: all stay).
   void export_checkpoint(const CheckpointRecord& checkpoint, std::int64_t keep);
-  // Ends the directory: exported checkpoints that the run itself has deleted go, metrics and summary become durable.
+  // Ends the directory: exported checkpoints that the run itself has deleted go; metrics, events and summary become
+  // durable.
   void finish(const std::vector<CheckpointRecord>& checkpoints, const std::string& summary);
 
  private:
   void remove_checkpoint(std::size_t index);
 
   std::string path_;
-  std::optional<LineWriter> metrics_;
+  std::optional<AppendWriter> metrics_;
+  std::optional<AppendWriter> events_;
   std::vector<std::string> exported_;  // names in checkpoints/, oldest first
 };
 

@@ -9,6 +9,7 @@
 #include "core/base/error.h"
 #include "core/checkpoint/names.h"
 #include "sim/config/loader.h"
+#include "sim/trace/log_reader.h"
 #include "tools/rehearse/json.h"
 #include "tools/rehearse/real_files.h"
 
@@ -70,7 +71,7 @@ class Search {
     for (const fs::directory_entry& entry : fs::directory_iterator(top_)) check_top(entry);
     if (!marked_ && foreign_.empty()) {
       for (const fs::directory_entry& entry : fs::directory_iterator(top_)) {
-        refuse(entry, "with no summary.json or metrics.jsonl of a run beside it");
+        refuse(entry, "with no summary.json, metrics.jsonl or events.bin of a run beside it");
       }
     }
     std::sort(foreign_.begin(), foreign_.end());
@@ -97,11 +98,16 @@ class Search {
     if (is_directory(entry) && name == kInputsDirectory) return check_inputs(entry);
     // Renamed by a removal that was cut off, which had looked into it before.
     if (is_directory(entry) && name == temporary_path(kInputsDirectory)) return;
+    if (is_directory(entry) && without_temporary(name) == kResumedFromFolder) {
+      for (const fs::directory_entry& file : fs::directory_iterator(entry.path())) check_in_checkpoint(file);
+      return;
+    }
     if (!is_file(entry)) return refuse(entry);
     if (name == temporary_path(kSummaryFile) || name == kScenarioFile || name == temporary_path(kScenarioFile)) return;
     if (name == kSummaryFile) return check_marker(entry, is_summary, "not the summary of a run");
+    // Without a byte they may be what a run began with, and tell nothing.
+    if (name == kEventsFile) return entry.file_size() > 0 ? check_events(entry) : void();
     if (name == kMetricsFile) {
-      // Without a line it may be what a run began with, and tells nothing.
       if (entry.file_size() > 0) check_marker(entry, is_metrics, "not the metrics of a run");
       return;
     }
@@ -117,6 +123,15 @@ class Search {
     }
     if (!ours) return refuse(entry, why);
     marked_ = true;
+  }
+
+  void check_events(const fs::directory_entry& entry) {
+    try {
+      const LogReader log(entry.path().string());
+      marked_ = true;
+    } catch (const InputError& error) {
+      refuse(entry, error.what());
+    }
   }
 
   void check_checkpoints(const fs::directory_entry& checkpoints) {
@@ -172,7 +187,10 @@ class Search {
 std::vector<std::string> foreign_entries(const std::string& directory) { return Search(directory).run(); }
 
 std::vector<std::string> in_order_of_removal(std::vector<std::string> names) {
-  const auto turn = [](const std::string& name) { return name == kSummaryFile ? 0 : name == kMetricsFile ? 2 : 1; };
+  const auto turn = [](const std::string& name) {
+    if (name == kSummaryFile) return 0;
+    return name == kMetricsFile || name == kEventsFile ? 2 : 1;
+  };
   std::sort(names.begin(), names.end(),
             [&](const std::string& a, const std::string& b) { return turn(a) != turn(b) ? turn(a) < turn(b) : a < b; });
   return names;

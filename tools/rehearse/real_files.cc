@@ -128,18 +128,20 @@ void remove_published(const std::string& path) {
   remove_tree(deleting);
 }
 
-LineWriter::LineWriter(std::string path)
+AppendWriter::AppendWriter(std::string path)
     : path_(std::move(path)), file_(open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666)) {
   if (file_ < 0) fail("create", path_, errno);
 }
 
-LineWriter::~LineWriter() { close(file_); }
+AppendWriter::~AppendWriter() { close(file_); }
 
-void LineWriter::append(const std::string& line) {
+void AppendWriter::append(const std::string& line) {
   const std::string whole = line + "\n";
   write_all(file_, std::as_bytes(std::span(whole)), path_);
 }
 
-void LineWriter::sync() { sync_file(file_, path_); }
+void AppendWriter::append_bytes(std::string_view bytes) { write_all(file_, std::as_bytes(std::span(bytes)), path_); }
+
+void AppendWriter::sync() { sync_file(file_, path_); }
 
 }  // namespace rehearse

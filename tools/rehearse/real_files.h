@@ -31,17 +31,19 @@ void remove_tree(const std::string& path);
 // it never bears its name, wherever the removal ends.
 void remove_published(const std::string& path);
 
-// A file that grows line by line and can be read at any time.
-class LineWriter {
+// A file that grows piece by piece and can be read at any time.
+class AppendWriter {
  public:
   // A new file; it must not exist.
-  explicit LineWriter(std::string path);
-  ~LineWriter();
-  LineWriter(const LineWriter&) = delete;
-  LineWriter& operator=(const LineWriter&) = delete;
+  explicit AppendWriter(std::string path);
+  ~AppendWriter();
+  AppendWriter(const AppendWriter&) = delete;
+  AppendWriter& operator=(const AppendWriter&) = delete;
 
   // Adds the line and a newline; they are in the file when this returns.
   void append(const std::string& line);
+  // Adds bytes as they are.
+  void append_bytes(std::string_view bytes);
   void sync();
 
  private:

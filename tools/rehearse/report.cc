@@ -36,8 +36,8 @@ std::string outcome_text(const FinishedRun& run, const Style& style) {
 std::string result_report(const FinishedRun& run, const std::string& repeat, const Style& style) {
   const TrainingRecord& record = run.record;
   std::string out = loss_table(record, style) + memory_table(run, style) + communication_table(record, style) +
-                    checkpoint_table(record, style) + deadlock_table(record, style) + verdict_lines(run, style) +
-                    resume_line(run, style) + "\n";
+                    checkpoint_table(record, style) + fault_lines(record, style) + deadlock_table(record, style) +
+                    verdict_lines(run, style) + resume_line(run, style) + "\n";
   out += field_line("outcome", outcome_text(run, style));
   out += field_line("simulated", to_string(record.simulated.since_start()) + " in " + decimals(run.wall_seconds, 3) +
                                      " s of wall time");
@@ -46,6 +46,7 @@ std::string result_report(const FinishedRun& run, const std::string& repeat, con
                                 " bytes on the wire, " + grouped(static_cast<std::int64_t>(record.events)) + " events");
   // Names of summary.json, whole, so that a script may look for them.
   if (!record.weights_sha256.empty()) out += "  weights_sha256  " + record.weights_sha256 + "\n";
+  if (!record.event_digest.empty()) out += "  event_digest    " + record.event_digest + "\n";
   out += field_line("repeat", repeat);
   return out;
 }

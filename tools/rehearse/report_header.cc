@@ -134,6 +134,12 @@ std::string header_report(const Scenario& scenario, std::int64_t resumed_from, c
                       to_string(scenario.storage.latency) + " an operation, " + to_string(scenario.storage.bandwidth));
   }
   out += field_line("checkpoints", checkpoint_line(scenario.train.checkpoint));
+  if (!scenario.faults.empty()) {
+    out += field_line("faults", count_of(static_cast<std::int64_t>(scenario.faults.flips.size()), "bit flip"));
+  }
+  for (const std::string& pin : scenario.dropped_pins) {
+    out += field_line("note", "the file's " + pin + " is of the scenario as written; it is not expected of this one");
+  }
   return out;
 }
 

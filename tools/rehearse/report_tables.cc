@@ -170,6 +170,16 @@ std::string checkpoint_table(const TrainingRecord& record, const Style& style) {
   return out;
 }
 
+std::string fault_lines(const TrainingRecord& record, const Style& style) {
+  if (record.faults.empty()) return "";
+  std::string out = section_title("Faults", style);
+  for (const FaultRecord& fault : record.faults) {
+    out += "  " + to_string(fault.time.since_start()) + "  rank " + std::to_string(fault.at.rank) + ", step " +
+           std::to_string(fault.at.step) + ", " + name_of(fault.at.phase) + ": " + fault.what + "\n";
+  }
+  return out;
+}
+
 std::string deadlock_table(const TrainingRecord& record, const Style& style) {
   if (record.waiting.empty()) return "";
   TextTable table({{"rank"},
@@ -183,7 +193,7 @@ std::string deadlock_table(const TrainingRecord& record, const Style& style) {
     const WaitInfo& wait = row.wait;
     const std::string tag =
         std::to_string(wait.group_id) + "." + std::to_string(wait.generation) + "." + std::to_string(wait.sequence);
-    table.add({std::to_string(row.rank), row.activity, wait.what, wait.in_call ? name_of(wait.operation) : "",
+    table.add({std::to_string(row.rank), row.activity, name_of(wait.kind), wait.in_call ? name_of(wait.operation) : "",
                wait.in_call && wait.peer >= 0 ? std::to_string(wait.peer) : "", wait.in_call ? tag : "",
                to_string(row.since.since_start())});
   }

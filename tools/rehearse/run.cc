@@ -5,12 +5,15 @@
 #include <string>
 #include <vector>
 
+#include "sim/cluster/run_twice.h"
 #include "sim/cluster/training_run.h"
 #include "sim/cluster/verdicts.h"
+#include "sim/trace/log_writer.h"
 #include "tools/rehearse/checkpoint_directory.h"
 #include "tools/rehearse/commands.h"
 #include "tools/rehearse/out_directory.h"
 #include "tools/rehearse/progress.h"
+#include "tools/rehearse/recording.h"
 #include "tools/rehearse/report.h"
 #include "tools/rehearse/report_header.h"
 #include "tools/rehearse/summary.h"
@@ -37,6 +40,7 @@ struct Job {
   std::vector<std::string> sources;  // what is read: the scenario file or the checkpoint, and the inputs
   std::string out;
   bool force = false;
+  bool check_determinism = false;
   Format format = Format::kText;
   std::string repeat;
 };
@@ -57,7 +61,11 @@ void add_inputs(const Scenario& scenario, std::vector<std::string>& sources) {
 class Listener {
  public:
   Listener(const Job& job, OutDirectory* out, Console& console)
-      : job_(job), out_(out), console_(console), progress_(console.err, console.progress) {}
+      : job_(job), out_(out), console_(console), progress_(console.err, console.progress) {
+    if (out_ == nullptr) return;
+    log_.emplace(make_log_header(job.scenario, job.resume),
+                 [this](std::string_view bytes) { guarded([&] { out_->append_events(bytes); }); });
+  }
 
   TrainingHooks hooks() {
     TrainingHooks hooks;
@@ -73,7 +81,12 @@ class Listener {
       });
     };
     hooks.interrupted = [this] { return failure_ != nullptr || interrupted(); };
+    if (log_) hooks.listeners.push_back(&*log_);
     return hooks;
+  }
+  // The run is over, however it ended.
+  void end_log(const TrainingRecord& record) {
+    if (log_) log_->finish(record.event_digest, name_of(record.outcome));
   }
   // The same while the run is judged.
   TrainingHooks judging_hooks() {
@@ -108,6 +121,7 @@ class Listener {
   OutDirectory* out_;
   Console& console_;
   Progress progress_;
+  std::optional<LogWriter> log_;
   bool seen_ = false;
   std::exception_ptr failure_;
 };
@@ -116,7 +130,9 @@ FinishedRun simulate(const Job& job, OutDirectory* out, Console& console) {
   Listener listener(job, out, console);
   FinishedRun run;
   run.scenario = &job.scenario;
-  run.record = run_training(job.scenario, job.resume, listener.hooks());
+  run.record = job.check_determinism ? run_twice(job.scenario, job.resume, listener.hooks())
+                                     : run_training(job.scenario, job.resume, listener.hooks());
+  listener.end_log(run.record);
   listener.rethrow_failure();
   // Ctrl-C counts where it cuts something short: what has failed or hangs is told as it is, and so is a run whose last
   // check is through.
@@ -142,6 +158,7 @@ ExitCode execute(const Job& job, Console& console) {
   if (!job.out.empty()) {
     out.emplace(job.out, job.force, job.sources);
     out->write_scenario(make_scenario_copy(job.scenario));
+    if (job.resume) out->write_start(*job.resume);
   }
   if (text) console.out << header_report(job.scenario, job.resume ? job.resume->step : 0, style) << std::flush;
   // Hours of work that nobody will see; with --out the files have it all.
@@ -174,6 +191,8 @@ ExitCode execute_run(const RunCommand& command, Console& console) {
   job.repeat = shell_word(console.program) + " run " + shell_word(command.scenario);
   if (command.load.seed) job.repeat += " --seed " + std::to_string(*command.load.seed);
   for (const std::string& override : command.load.overrides) job.repeat += " --set " + shell_word(override);
+  job.check_determinism = command.check_determinism;
+  if (job.check_determinism) job.repeat += " --check-determinism";
   return execute(job, console);
 }
 

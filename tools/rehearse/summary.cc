@@ -83,13 +83,45 @@ OrderedJson communication_json(const std::vector<CommunicationRow>& rows) {
   return list;
 }
 
+// One digest of each component over all ranks and tensors, step by step; per rank and tensor they are in events.bin.
+OrderedJson state_digests_json(const std::vector<StepRecord>& steps) {
+  OrderedJson list = OrderedJson::array();
+  for (const StepRecord& step : steps) {
+    OrderedJson one;
+    one["step"] = step.report.step;
+    one["parameters"] = to_hex(step.parameters);
+    one["gradients"] = to_hex(step.states.gradients);
+    one["m"] = to_hex(step.states.first_moment);
+    one["v"] = to_hex(step.states.second_moment);
+    one["lr"] = json_number(step.report.lr);
+    one["batch_index"] = step.report.batch_index;
+    one["applied_steps"] = step.report.applied_steps;
+    list.push_back(std::move(one));
+  }
+  return list;
+}
+
+OrderedJson faults_json(const std::vector<FaultRecord>& faults) {
+  OrderedJson list = OrderedJson::array();
+  for (const FaultRecord& fault : faults) {
+    OrderedJson one;
+    one["seconds"] = seconds_of(fault.time.since_start());
+    one["rank"] = fault.at.rank;
+    one["step"] = fault.at.step;
+    one["phase"] = name_of(fault.at.phase);
+    one["what"] = fault.what;
+    list.push_back(std::move(one));
+  }
+  return list;
+}
+
 OrderedJson waiting_json(const std::vector<WaitingRow>& rows) {
   OrderedJson list = OrderedJson::array();
   for (const WaitingRow& row : rows) {
     OrderedJson one;
     one["rank"] = row.rank;
     one["activity"] = row.activity;
-    one["waits_for"] = row.wait.what;
+    one["waits_for"] = name_of(row.wait.kind);
     if (row.wait.in_call) {
       one["operation"] = name_of(row.wait.operation);
       if (row.wait.peer >= 0) one["peer"] = row.wait.peer;
@@ -129,6 +161,7 @@ std::string write_summary(const FinishedRun& run) {
   json["scenario_sha256"] = scenario.scenario_sha256;
   json["arithmetic_sha256"] = scenario.arithmetic_sha256;
   if (!record.weights_sha256.empty()) json["weights_sha256"] = record.weights_sha256;
+  if (!record.event_digest.empty()) json["event_digest"] = record.event_digest;
   json["events"] = record.events;
   json["messages"] = record.messages;
   json["bytes_on_wire"] = record.bytes_on_wire.count();
@@ -140,6 +173,8 @@ std::string write_summary(const FinishedRun& run) {
   json["rank0_losses"] = per_step(record.steps, [](const StepRecord& step) { return step.report.rank_losses.at(0); });
   json["grad_norms"] = per_step(record.steps, [](const StepRecord& step) { return step.report.grad_norm; });
   json["param_norms"] = per_step(record.steps, [](const StepRecord& step) { return step.param_norm; });
+  if (!record.event_digest.empty()) json["state_digests"] = state_digests_json(record.steps);
+  if (!record.faults.empty()) json["faults"] = faults_json(record.faults);
   if (!record.evals.empty()) {
     OrderedJson evals = OrderedJson::array();
     for (const EvalRecord& eval : record.evals) {

@@ -62,7 +62,8 @@ TrainConfig config_of(const Golden& golden, const reference::Options& options, D
 // What rank 0 saw.
 class Watcher : public TrainObserver {
  public:
-  void on_step(int rank, const StepReport& report, const TensorsView& parameters) override {
+  void on_step(int rank, const StepReport& report, const TensorsView& parameters,
+               std::span<const ConstShardPiece>) override {
     if (rank != 0) return;
     reports.push_back(report);
     param_norms.push_back(parameter_norm(parameters));

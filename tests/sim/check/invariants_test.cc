@@ -49,8 +49,8 @@ TEST(ReplicaAgreement, HoldsForEqualBits) {
   const Replica a;
   const Replica b;
   ReplicaAgreement agreement(2);
-  agreement.on_step(0, report_of(1), a.view());
-  agreement.on_step(1, report_of(1), b.view());
+  agreement.on_step(0, report_of(1), a.view(), std::span<const ConstShardPiece>());
+  agreement.on_step(1, report_of(1), b.view(), std::span<const ConstShardPiece>());
   EXPECT_TRUE(agreement.violations().empty());
   double squares = 0;
   for (const float x : a.values) squares += static_cast<double>(x) * x;
@@ -65,8 +65,8 @@ TEST(ReplicaAgreement, NamesTheTensorWhereOneBitDiffers) {
     float& last = b.values[static_cast<std::size_t>(info.offset + info.numel - 1)];
     last = std::nextafter(last, 10.0F);
     ReplicaAgreement agreement(2);
-    agreement.on_step(1, report_of(7), a.view());
-    agreement.on_step(0, report_of(7), b.view());
+    agreement.on_step(1, report_of(7), a.view(), std::span<const ConstShardPiece>());
+    agreement.on_step(0, report_of(7), b.view(), std::span<const ConstShardPiece>());
     ASSERT_FALSE(agreement.violations().empty());
     EXPECT_EQ(agreement.violations()[0],
               std::string("replicas differ: after step 7, ranks 1 and 0 hold different ") + name);

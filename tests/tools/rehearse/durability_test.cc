@@ -10,6 +10,7 @@
 #include <map>
 
 #include "core/checkpoint/names.h"
+#include "sim/trace/log_writer.h"
 #include "tests/tools/rehearse/disk_journal.h"
 #include "tests/tools/rehearse/run_in_process.h"
 #include "tools/rehearse/out_directory.h"
@@ -44,10 +45,17 @@ void write_all(const std::string& path) {
   ScenarioCopy copy;
   copy.text = "a scenario\n";
   out.write_scenario(copy);
+  ResumeFrom start;
+  start.files = checkpoint_of(1).files;
+  out.write_start(start);
+  LogHeader header;
+  header.ranks = 1;
+  LogWriter events(header, [&out](std::string_view bytes) { out.append_events(bytes); });
   for (const std::int64_t step : {2, 4, 4, 6}) {
     out.append_metrics(kMetricsLine);
     out.export_checkpoint(checkpoint_of(step), 2);
   }
+  events.finish("", "DONE");
   out.finish({checkpoint_of(6)}, kSummaryText);
 }
 
@@ -102,7 +110,7 @@ TEST(Durability, WhereverTheProcessEndsACheckpointUnderItsNameIsWhole) {
     }
     // What is left is a run's, and --force takes it, as long as anything tells so.
     for (const std::string& entry : fs::exists(out) ? foreign_entries(out) : std::vector<std::string>()) {
-      EXPECT_THAT(entry, ::testing::HasSubstr("no summary.json or metrics.jsonl")) << when;
+      EXPECT_THAT(entry, ::testing::HasSubstr("no summary.json, metrics.jsonl or events.bin")) << when;
     }
   }
   EXPECT_GT(stops, 40);

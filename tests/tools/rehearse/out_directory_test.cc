@@ -46,7 +46,7 @@ class Out : public ::testing::Test {
 TEST_F(Out, HoldsSummaryMetricsScenarioAndCheckpoints) {
   const Ran ran = run();
   ASSERT_EQ(ran.code, 0) << ran.out << ran.err;
-  std::set<std::string> expected = {"summary.json", "metrics.jsonl", "scenario.textproto"};
+  std::set<std::string> expected = {"summary.json", "metrics.jsonl", "events.bin", "scenario.textproto"};
   for (const char* step : {"step_000002", "step_000004", "step_000006"}) {
     for (const char* file : {"manifest.json", "run_state.json", "model.safetensors", "scenario.textproto",
                              "shard_00000.safetensors", "shard_00001.safetensors"}) {
@@ -157,10 +157,15 @@ TEST_F(Out, ForceWantsAFileThatOnlyARunWrites) {
   };
   expect_refused("inputs");
   fs::remove_all(out_ + "/inputs");
-  expect_refused("scenario.textproto (with no summary.json or metrics.jsonl of a run beside it)");
+  expect_refused("scenario.textproto (with no summary.json, metrics.jsonl or events.bin of a run beside it)");
   write_file(out_ + "/metrics.jsonl", "");
-  expect_refused("with no summary.json or metrics.jsonl of a run");
+  expect_refused("with no summary.json, metrics.jsonl or events.bin of a run");
   int cases = 0;
+  write_file(out_ + "/events.bin", "");
+  expect_refused("events.bin (with no summary.json, metrics.jsonl or events.bin of a run beside it)");
+  write_file(out_ + "/events.bin", "not a log at all");
+  expect_refused("events.bin: is not an event log");
+  fs::remove(out_ + "/events.bin");
   for (const char* text : {"{}", "not json", "[1]", "{\"step\": 1, \"loss\": 2}\n", "{\"scenario\": \"small\"}"}) {
     for (const char* name : {"summary.json", "metrics.jsonl"}) {
       write_file(out_ + "/" + name, text);
@@ -268,7 +273,7 @@ TEST_F(Out, AFileThatDoesNotFitEndsTheRunWithFourAndLeavesNoHalfCheckpoint) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   ASSERT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 4);
-  EXPECT_EQ(files(), (std::set<std::string>{"metrics.jsonl", "scenario.textproto"}));
+  EXPECT_EQ(files(), (std::set<std::string>{"events.bin", "metrics.jsonl", "scenario.textproto"}));
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ TEST(RealFiles, FailuresNamePathAndReason) {
   EXPECT_THAT(message_of([&] { make_new_directory(folder / "file"); }), HasSubstr("file"));
   EXPECT_THAT(message_of([&] { sync_directory(folder / "none"); }), HasSubstr("none: No such file or directory"));
   EXPECT_THAT(message_of([&] { rename_path(folder / "none", folder / "b"); }), HasSubstr("No such file"));
-  EXPECT_THAT(message_of([&] { LineWriter writer(folder / "file"); }), HasSubstr("File exists"));
+  EXPECT_THAT(message_of([&] { AppendWriter writer(folder / "file"); }), HasSubstr("File exists"));
 }
 
 TEST(RealFiles, RemovingATreeNeverFollowsLinks) {
@@ -63,7 +63,7 @@ TEST(RealFiles, RemovingATreeNeverFollowsLinks) {
 
 TEST(RealFiles, LinesAreReadableAsTheyAreAdded) {
   TemporaryDirectory folder;
-  LineWriter writer(folder / "lines");
+  AppendWriter writer(folder / "lines");
   writer.append("one");
   EXPECT_EQ(read_file(folder / "lines"), "one\n");
   writer.append("two");

@@ -30,13 +30,16 @@ json summary_of(const std::vector<std::string>& more) {
 
 TEST(Summary, HasTheFieldsItsReadersKnow) {
   const json summary = summary_of({});
-  EXPECT_EQ(keys(summary),
-            (std::set<std::string>{"scenario",          "seed",           "outcome", "exit_code",   "scenario_sha256",
-                                   "arithmetic_sha256", "weights_sha256", "events",  "messages",    "bytes_on_wire",
-                                   "simulated_seconds", "wall_seconds",   "steps",   "losses",      "rank0_losses",
-                                   "grad_norms",        "param_norms",    "memory",  "checkpoints", "communication",
-                                   "expectations"}));
+  EXPECT_EQ(keys(summary), (std::set<std::string>{
+                               "scenario",          "seed",           "outcome",      "exit_code",   "scenario_sha256",
+                               "arithmetic_sha256", "weights_sha256", "events",       "messages",    "bytes_on_wire",
+                               "simulated_seconds", "wall_seconds",   "steps",        "losses",      "rank0_losses",
+                               "grad_norms",        "param_norms",    "memory",       "checkpoints", "communication",
+                               "expectations",      "event_digest",   "state_digests"}));
   EXPECT_EQ(summary["steps"], 20);
+  ASSERT_EQ(summary["state_digests"].size(), 20u);
+  EXPECT_EQ(keys(summary["state_digests"][0]),
+            (std::set<std::string>{"step", "parameters", "gradients", "m", "v", "lr", "batch_index", "applied_steps"}));
   for (const char* array : {"losses", "rank0_losses", "grad_norms", "param_norms"}) {
     EXPECT_EQ(summary[array].size(), 20u) << array;
   }

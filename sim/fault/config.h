@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/runtime/tracer.h"
+
+namespace rehearse {
+
+// When a fault strikes: the first time that the rank begins the phase of the step.
+struct FaultAddress {
+  int rank = 0;
+  std::int64_t step = 0;
+  Phase phase = Phase::kData;
+};
+
+// What of a rank's memory a fault of numbers strikes.
+enum class FaultTarget : std::uint8_t { kGradient, kParameter, kMaster, kFirstMoment, kSecondMoment };
+const char* name_of(FaultTarget target);
+
+// One bit of one element of a tensor is inverted.
+struct FlipFault {
+  FaultAddress at;
+  FaultTarget target = FaultTarget::kGradient;
+  int tensor = 0;           // index in the layout
+  std::string tensor_name;  // for reports
+  std::int64_t index = 0;   // of the element in the tensor, row-major
+  int bit = 0;              // 0 is the lowest of the mantissa
+};
+
+// Everything that goes wrong in a run, decided before it starts.
+struct FaultPlan {
+  std::vector<FlipFault> flips;
+  bool empty() const { return flips.empty(); }
+};
+
+}  // namespace rehearse
