@@ -99,6 +99,53 @@ std::shared_ptr<const CheckpointDraft> make_draft(RankContext& context, const Da
   return draft;
 }
 
+template <class T>
+LoadRequest request_for(RankContext& context, DataParallel<T>& parallel, const CheckpointPlan& plan) {
+  ExpectedManifest expected;
+  expected.world_size = context.world_size();
+  expected.layout = layout_of(parallel);
+  expected.zero_stage = parallel.zero_stage();
+  expected.dtype = dtype_of<T>;
+  expected.arithmetic_sha256 = plan.arithmetic_sha256;
+  expected.parameters = parameter_records(parallel.layout());
+  std::vector<FlatRange> wanted;
+  const int units = static_cast<int>(parallel.plan().units().size());
+  for (int unit = 0; unit < units; ++unit) {
+    const typename DataParallel<T>::Shard held = parallel.held(unit);
+    const std::int64_t flat = parallel.plan().units()[static_cast<std::size_t>(unit)].flat_offset;
+    if (held.master.count > 0) wanted.emplace_back(flat + held.offset, held.master.count);
+  }
+  return LoadRequest(std::move(expected), std::move(wanted));
+}
+
+// Copies what was loaded into what the rank holds; parameters are still to be restored from it.
+template <class T>
+TrainCounters take_over(RankContext& context, DataParallel<T>& parallel, const CheckpointPlan& plan,
+                        const LoadedCheckpoint& loaded, std::int64_t step) {
+  // The hash of the arithmetic covers the schedule's settings; a manifest that says otherwise was edited.
+  if (loaded.manifest.step != step || loaded.manifest.step > plan.schedule.total_steps ||
+      !(loaded.manifest.schedule == plan.schedule)) {
+    throw InputError(plan.parent.child(step_directory_name(step)).text() +
+                     ": the manifest's step or schedule is not that of the scenario: it was edited");
+  }
+  if (context.storing() == Storing::kElements) {
+    std::size_t offset = 0;
+    for (int unit = 0; unit < static_cast<int>(parallel.plan().units().size()); ++unit) {
+      const typename DataParallel<T>::Shard held = parallel.held(unit);
+      const auto bytes = static_cast<std::size_t>(held.master.bytes().count());
+      std::copy_n(loaded.state.master.data() + offset, bytes, held.master.data);
+      std::copy_n(loaded.state.m.data() + offset, bytes, held.m.data);
+      std::copy_n(loaded.state.v.data() + offset, bytes, held.v.data);
+      offset += bytes;
+    }
+  }
+  TrainCounters counters;
+  counters.step = loaded.manifest.step;
+  counters.batch_index = loaded.manifest.batch_index;
+  counters.applied_steps = loaded.manifest.applied_steps;
+  return counters;
+}
+
 }  // namespace
 
 template <class T>
@@ -125,52 +172,38 @@ Task<SaveResult> save_training_state(RankContext& context, DataParallel<T>& para
 template <class T>
 Task<TrainCounters> load_training_state(RankContext& context, DataParallel<T>& parallel, const CheckpointPlan& plan,
                                         std::int64_t step) {
-  ExpectedManifest expected;
-  expected.world_size = context.world_size();
-  expected.layout = layout_of(parallel);
-  expected.zero_stage = parallel.zero_stage();
-  expected.dtype = dtype_of<T>;
-  expected.arithmetic_sha256 = plan.arithmetic_sha256;
-  expected.parameters = parameter_records(parallel.layout());
-  std::vector<FlatRange> wanted;
-  const int units = static_cast<int>(parallel.plan().units().size());
-  for (int unit = 0; unit < units; ++unit) {
-    const typename DataParallel<T>::Shard held = parallel.held(unit);
-    const std::int64_t flat = parallel.plan().units()[static_cast<std::size_t>(unit)].flat_offset;
-    if (held.master.count > 0) wanted.emplace_back(flat + held.offset, held.master.count);
-  }
-  LoadRequest request(std::move(expected), std::move(wanted));
+  LoadRequest request = request_for(context, parallel, plan);
   const StoragePath directory = plan.parent.child(step_directory_name(step));
   GroupCoordinator coordinator(parallel.group());
   const LoadedCheckpoint loaded = co_await load_agreed(context, coordinator, directory, std::move(request));
-  // The hash of the arithmetic covers the schedule's settings; a manifest that says otherwise was edited.
-  if (loaded.manifest.step != step || loaded.manifest.step > plan.schedule.total_steps ||
-      !(loaded.manifest.schedule == plan.schedule)) {
-    throw InputError(directory.text() + ": the manifest's step or schedule is not that of the scenario: it was edited");
-  }
-  if (context.storing() == Storing::kElements) {
-    std::size_t offset = 0;
-    for (int unit = 0; unit < units; ++unit) {
-      const typename DataParallel<T>::Shard held = parallel.held(unit);
-      const auto bytes = static_cast<std::size_t>(held.master.bytes().count());
-      std::copy_n(loaded.state.master.data() + offset, bytes, held.master.data);
-      std::copy_n(loaded.state.m.data() + offset, bytes, held.m.data);
-      std::copy_n(loaded.state.v.data() + offset, bytes, held.v.data);
-      offset += bytes;
-    }
-  }
+  TrainCounters counters = take_over(context, parallel, plan, loaded, step);
   co_await parallel.restore();
-  TrainCounters counters;
-  counters.step = loaded.manifest.step;
-  counters.batch_index = loaded.manifest.batch_index;
-  counters.applied_steps = loaded.manifest.applied_steps;
   co_return counters;
+}
+
+template <class T>
+Task<NewestState> load_newest_training_state(RankContext& context, DataParallel<T>& parallel,
+                                             const CheckpointPlan& plan) {
+  LoadRequest request = request_for(context, parallel, plan);
+  GroupCoordinator coordinator(parallel.group());
+  LoadOutcome outcome =
+      co_await load_newest(context, coordinator, plan.parent, std::move(request), plan.schedule.total_steps);
+  NewestState newest;
+  newest.rejected = std::move(outcome.rejected);
+  if (outcome.checkpoint.has_value()) {
+    newest.read = outcome.checkpoint->read;
+    newest.counters = take_over(context, parallel, plan, *outcome.checkpoint, outcome.checkpoint->manifest.step);
+    co_await parallel.restore();
+  }
+  co_return newest;
 }
 
 #define REHEARSE_INSTANTIATE(T)                                                                                        \
   template Task<> open_checkpoints(RankContext&, DataParallel<T>&, const CheckpointPlan&);                             \
   template Task<SaveResult> save_training_state(RankContext&, DataParallel<T>&, const CheckpointPlan&, TrainCounters); \
-  template Task<TrainCounters> load_training_state(RankContext&, DataParallel<T>&, const CheckpointPlan&, std::int64_t);
+  template Task<TrainCounters> load_training_state(RankContext&, DataParallel<T>&, const CheckpointPlan&,              \
+                                                   std::int64_t);                                                      \
+  template Task<NewestState> load_newest_training_state(RankContext&, DataParallel<T>&, const CheckpointPlan&);
 REHEARSE_INSTANTIATE(float)
 REHEARSE_INSTANTIATE(double)
 #undef REHEARSE_INSTANTIATE

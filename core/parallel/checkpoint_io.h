@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "core/checkpoint/load.h"
 #include "core/checkpoint/save.h"
 #include "core/parallel/data_parallel.h"
 #include "core/runtime/rank_context.h"
@@ -43,5 +45,18 @@ Task<SaveResult> save_training_state(RankContext& context, DataParallel<T>& para
 template <class T>
 Task<TrainCounters> load_training_state(RankContext& context, DataParallel<T>& parallel, const CheckpointPlan& plan,
                                         std::int64_t step);
+
+// What load_newest_training_state found.
+struct NewestState {
+  NewestState() = default;
+  std::optional<TrainCounters> counters;     // nothing where no checkpoint loads: nothing was changed
+  std::vector<RejectedCheckpoint> rejected;  // newer ones that some rank refused, newest first
+  Bytes read;                                // by this rank, of the one that was loaded
+};
+
+// Restores the newest checkpoint that every rank can load; the same one on all, or none.
+template <class T>
+Task<NewestState> load_newest_training_state(RankContext& context, DataParallel<T>& parallel,
+                                             const CheckpointPlan& plan);
 
 }  // namespace rehearse

@@ -48,6 +48,14 @@ struct CheckpointReport {
   std::string rotation_problem;  // on rank 0: why older ones could not be deleted
 };
 
+// What a restarted job continues from.
+struct LoadReport {
+  std::int64_t step = 0;
+  bool loaded = false;                // false: no checkpoint could be loaded, the job starts afresh
+  Bytes read;                         // by this rank
+  std::vector<std::string> rejected;  // newer checkpoints that some rank refused, with the reason
+};
+
 // Watches training from outside: no message, no virtual time, and no way to change anything. All views are good during
 // the call alone. Calls come rank by rank, in the order of virtual time.
 class TrainObserver {
@@ -78,6 +86,8 @@ class TrainObserver {
   virtual void on_checkpoint(int rank, const CheckpointReport& report, Digest128 optimizer_state) {
     (void)rank, (void)report, (void)optimizer_state;
   }
+  // The job was restarted and has chosen what it continues from.
+  virtual void on_load(int rank, const LoadReport& report) { (void)rank, (void)report; }
   virtual void on_end(int rank, const TensorsView& parameters) { (void)rank, (void)parameters; }
 };
 

@@ -48,11 +48,14 @@ class Trainer {
     if (config_.checkpoint.every_steps > 0 || job_.resume_from.has_value()) {
       co_await open_checkpoints(context_, parallel_, job_.checkpoints);
     }
-    if (job_.resume_from.has_value()) {
+    bool continues = false;
+    if (context_.generation() > 0 && config_.checkpoint.every_steps > 0) {
+      continues = co_await continue_from_newest();
+    } else if (job_.resume_from.has_value()) {
       co_await resume();
-    } else {
-      co_await start_fresh();
+      continues = true;
     }
+    if (!continues) co_await start_fresh();
     job_.observer->on_start(context_.rank(), counters_.step, parameter_view_, state_digest());
     if (config_.eval_every > 0 && counters_.step == 0) co_await evaluate();
     while (counters_.step < config_.steps) {
@@ -107,6 +110,22 @@ class Trainer {
   Task<> resume() {
     enter(*job_.resume_from, Phase::kLoad);
     counters_ = co_await load_training_state(context_, parallel_, job_.checkpoints, *job_.resume_from);
+  }
+
+  // After a restart; false where no checkpoint can be loaded.
+  Task<bool> continue_from_newest() {
+    enter(0, Phase::kLoad);
+    const NewestState newest = co_await load_newest_training_state(context_, parallel_, job_.checkpoints);
+    if (newest.counters.has_value()) counters_ = *newest.counters;
+    LoadReport report;
+    report.step = counters_.step;
+    report.loaded = newest.counters.has_value();
+    report.read = newest.read;
+    for (const RejectedCheckpoint& one : newest.rejected) {
+      report.rejected.push_back("step " + std::to_string(one.step) + ": " + one.reason);
+    }
+    job_.observer->on_load(context_.rank(), report);
+    co_return report.loaded;
   }
 
   Task<> save() {

@@ -15,7 +15,9 @@ namespace rehearse {
 struct TrainJob {
   TrainConfig config;
   CheckpointPlan checkpoints;
-  // Continue from this step's checkpoint; a fresh start without it.
+  // Continue from this step's checkpoint; a fresh start without it. A job that was restarted (a context of a generation
+  // above 0) continues from the newest checkpoint that all ranks can load instead, and starts afresh where there is
+  // none.
   std::optional<std::int64_t> resume_from;
   TrainObserver* observer = nullptr;
   Disturbance* disturbance = nullptr;  // null: nothing strikes

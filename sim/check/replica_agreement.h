@@ -25,6 +25,9 @@ class ReplicaAgreement : public Invariant {
     see(rank, report.step, parameters);
   }
 
+  // The job starts again: steps that not all ranks had finished never will be.
+  void restart() { open_.clear(); }
+
   // Of the parameters after a step that every rank has finished (or at the start), as the last rank had them.
   struct Parameters {
     double norm = 0;

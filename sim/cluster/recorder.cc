@@ -27,13 +27,46 @@ void ObserverFan::on_eval(int rank, std::int64_t step, double loss) {
 void ObserverFan::on_checkpoint(int rank, const CheckpointReport& report, Digest128 optimizer_state) {
   for (TrainObserver* observer : observers_) observer->on_checkpoint(rank, report, optimizer_state);
 }
+void ObserverFan::on_load(int rank, const LoadReport& report) {
+  for (TrainObserver* observer : observers_) observer->on_load(rank, report);
+}
 void ObserverFan::on_end(int rank, const TensorsView& parameters) {
   for (TrainObserver* observer : observers_) observer->on_end(rank, parameters);
 }
 
 void Recorder::on_start(int rank, std::int64_t step, const TensorsView&, Digest128 optimizer_state) {
-  record_.start_optimizer_state[rank] = optimizer_state;
-  if (++ranks_started_ == scenario_.ranks) record_.start_parameters = agreement_.after(step).digest;
+  ++ranks_started_;
+  if (generation_ == 0) {
+    record_.start_optimizer_state[rank] = optimizer_state;
+    if (ranks_started_ == scenario_.ranks) record_.start_parameters = agreement_.after(step).digest;
+    return;
+  }
+  if (ranks_started_ == 1) {
+    // What came after the state that the job goes back to is done again.
+    std::erase_if(record_.steps, [step](const StepRecord& one) { return one.report.step > step; });
+    std::erase_if(record_.evals, [step](const EvalRecord& one) { return one.step > step || step == 0; });
+    // It may have been published without rank 0 having come to say so.
+    if (step >= record_.first_step && !is_committed(step)) commit(step);
+  }
+  if (recovery_ != nullptr && ranks_started_ == scenario_.ranks) {
+    recovery_->resumed = world_->now();
+    recovery_->resumed_step = step;
+    if (hooks_.on_recovery) hooks_.on_recovery(*recovery_);
+    recovery_ = nullptr;
+  }
+}
+
+void Recorder::on_load(int, const LoadReport& report) {
+  if (recovery_ == nullptr) return;
+  recovery_->from_checkpoint = report.loaded;
+  recovery_->read += report.read;
+  recovery_->rejected = report.rejected;
+}
+
+void Recorder::restart(std::uint32_t generation) {
+  generation_ = generation;
+  ranks_in_step_ = 0;
+  ranks_started_ = 0;
 }
 
 // A rank can finish a step only after every rank has finished the one before, so at most one step is open.
@@ -61,6 +94,9 @@ void Recorder::on_step(int, const StepReport& report, const TensorsView&, std::s
     most.activations_peak = std::max(most.activations_peak, memory.activations_peak);
     most.communication_buffers = std::max(most.communication_buffers, memory.communication_buffers);
   }
+  open_step_.attempt = ++attempts_[report.step];
+  open_step_.generation = generation_;
+  open_step_.recoveries = static_cast<std::int64_t>(generation_);
   record_.steps.push_back(open_step_);
   if (hooks_.on_step) hooks_.on_step(open_step_, scenario_.train.steps);
 }
@@ -93,9 +129,13 @@ void Recorder::on_checkpoint(int rank, const CheckpointReport& report, Digest128
     record_.checkpoint_failures.push_back(step + report.problem);
     return;
   }
-  committed_.push_back(report.step);
-  const CheckpointRecord checkpoint = checkpoint_on_disk(report.step);
-  if (scenario_.expect.resume_from == report.step) record_.resume_checkpoint = checkpoint;
+  commit(report.step);
+}
+
+void Recorder::commit(std::int64_t step) {
+  if (!is_committed(step)) committed_.push_back(step);
+  const CheckpointRecord checkpoint = checkpoint_on_disk(step);
+  if (scenario_.expect.resume_from == step) record_.resume_checkpoint = checkpoint;
   if (hooks_.on_checkpoint) hooks_.on_checkpoint(checkpoint);
 }
 

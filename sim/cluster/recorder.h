@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -9,6 +11,7 @@
 #include "core/runtime/tracer.h"
 #include "core/train/observer.h"
 #include "sim/check/replica_agreement.h"
+#include "sim/cluster/supervisor.h"
 #include "sim/cluster/training_run.h"
 #include "sim/cluster/world.h"
 #include "sim/storage/file_system.h"
@@ -26,6 +29,7 @@ class ObserverFan : public TrainObserver {
   void on_gradients(int rank, std::int64_t step, std::span<const std::int32_t> tokens, const TensorsView& parameters,
                     const TensorsView& gradients) override;
   void on_reduced(int rank, std::int64_t step, std::span<const ConstShardPiece> pieces) override;
+  void on_load(int rank, const LoadReport& report) override;
   void on_step(int rank, const StepReport& report, const TensorsView& parameters,
                std::span<const ConstShardPiece> pieces) override;
   void on_eval(int rank, std::int64_t step, double loss) override;
@@ -56,15 +60,31 @@ class Recorder : public TrainObserver {
                std::span<const ConstShardPiece> pieces) override;
   void on_eval(int rank, std::int64_t step, double loss) override;
   void on_checkpoint(int rank, const CheckpointReport& report, Digest128 optimizer_state) override;
+  void on_load(int rank, const LoadReport& report) override;
   void on_end(int rank, const TensorsView& parameters) override;
 
   // Whose memory the steps record; before the first of them.
   void watch(const World* world) { world_ = world; }
 
+  // The job starts again in this generation.
+  void restart(std::uint32_t generation);
+  // The recovery that the ranks are in; null where they are in none. Set at a restart.
+  void watch(RecoveryRecord* recovery) { recovery_ = recovery; }
+
+  // The last step that every rank has finished; before first_step where none is.
+  std::int64_t last_step() const {
+    return record_.steps.empty() ? record_.first_step - 1 : record_.steps.back().report.step;
+  }
+
   // At the end: the checkpoints that are on the disk.
   void list_checkpoints();
 
  private:
+  // The checkpoint of the step counts from now on.
+  void commit(std::int64_t step);
+  bool is_committed(std::int64_t step) const {
+    return std::find(committed_.begin(), committed_.end(), step) != committed_.end();
+  }
   // The durable files of a checkpoint; none where it is not there.
   CheckpointRecord checkpoint_on_disk(std::int64_t step) const;
 
@@ -79,6 +99,9 @@ class Recorder : public TrainObserver {
   StepRecord open_step_;
   int ranks_in_step_ = 0;
   int ranks_started_ = 0;
+  std::uint32_t generation_ = 0;
+  RecoveryRecord* recovery_ = nullptr;
+  std::map<std::int64_t, std::int64_t> attempts_;  // by step
   std::vector<std::int64_t> committed_;
 };
 
@@ -89,6 +112,8 @@ class RankTracer : public Tracer {
   void phase(std::int64_t step, Phase phase) override { log_.enter(rank_, step, phase); }
   void collective_begin(const Call& call, Bytes size) override;
   void collective_end(const Call& call) override;
+  // The rank starts again: what it was in never ends.
+  void restart() { open_.clear(); }
 
   std::int64_t calls(Operation operation) const { return calls_[static_cast<std::size_t>(operation)]; }
   Duration time(Operation operation) const { return time_[static_cast<std::size_t>(operation)]; }

@@ -141,12 +141,17 @@ struct TrainingSession::Parts {
         accumulation(scenario.expect.max_accumulation_difference.has_value()
                          ? make_accumulation_difference(scenario.train)
                          : nullptr),
-        injector(scenario.faults, [this, &record](const FaultRecord& fault) { on_fault(fault, record); }),
+        injector(scenario.faults, injector_hooks(record)),
         job(make_job(scenario, resume, &fan, scenario.faults.empty() ? nullptr : &injector)),
         disk(mounts.add(job.checkpoints.parent.mount, scenario.storage)),
         recorder(scenario, agreement, states, disk, job.checkpoints.parent, hooks, record),
         world(world_config(scenario)),
-        event_log(world.kernel(), scenario.ranks) {
+        event_log(world.kernel(), scenario.ranks),
+        supervisor(
+            world, scenario.recovery, scenario.network.latency,
+            [this](RankContext& context) { return rank_program(context, job); },
+            [this](std::uint32_t generation) { on_restart(generation); }),
+        timed_crash(this) {
     fan.add(&agreement);
     fan.add(&states);
     if (accumulation != nullptr) fan.add(accumulation.get());
@@ -170,8 +175,47 @@ struct TrainingSession::Parts {
       for (const auto& [name, data] : resume->files) files.emplace(directory.path + "/" + name, data);
       disk.import_files(files);
     }
-    world.start_all([this](RankContext& context) { return rank_program(context, job); });
+    supervisor.start();
+    for (std::size_t i = 0; i < scenario.faults.crashes.size(); ++i) {
+      const CrashFault& crash = scenario.faults.crashes[i];
+      // A continued run has a clock of its own.
+      if (crash.time.has_value() && !resume.has_value())
+        world.kernel().schedule_background(*crash.time, &timed_crash, i);
+    }
   }
+
+  FaultInjector::Hooks injector_hooks(TrainingRecord& record) {
+    FaultInjector::Hooks injector_hooks;
+    injector_hooks.on_fault = [this, &record](const FaultRecord& fault) { on_fault(fault, record); };
+    injector_hooks.crash = [this](int rank, CrashKind kind) { supervisor.crash_soon(rank, kind); };
+    return injector_hooks;
+  }
+
+  void on_restart(std::uint32_t generation) {
+    agreement.restart();
+    recorder.restart(generation);
+    recorder.watch(&supervisor.recoveries().back());
+    for (const auto& tracer : tracers) tracer->restart();
+    supervisor.recoveries().back().last_step = recorder.last_step();
+  }
+
+  // A crash at a time of the simulation.
+  class TimedCrash : public EventSink {
+   public:
+    explicit TimedCrash(Parts* parts) : parts_(parts) {}
+    void on_event(std::uint64_t argument) override {
+      Kernel& kernel = parts_->world.kernel();
+      if (kernel.is_heard()) {
+        EventRecord event(EventKind::kFaultDue);
+        event.rank = parts_->scenario.faults.crashes[argument].at.rank;
+        kernel.record(event);
+      }
+      parts_->injector.strike_in_time(argument);
+    }
+
+   private:
+    Parts* parts_;
+  };
 
   void on_fault(const FaultRecord& fault, TrainingRecord& record) {
     record.faults.push_back(fault);
@@ -197,7 +241,16 @@ struct TrainingSession::Parts {
   EventDigest digest;
   World world;
   EventLog event_log;
+  Supervisor supervisor;
+  TimedCrash timed_crash;
 };
+
+double goodput_of(const TrainingRecord& record) {
+  Duration useful;
+  for (const StepRecord& step : record.steps) useful = useful + step.step_seconds;
+  const Duration all = record.simulated.since_start();
+  return all.ps() == 0 ? 0 : static_cast<double>(useful.ps()) / static_cast<double>(all.ps());
+}
 
 TrainingSession::TrainingSession(const Scenario& scenario, const std::optional<ResumeFrom>& resume,
                                  const TrainingHooks& hooks)
@@ -206,6 +259,8 @@ TrainingSession::TrainingSession(const Scenario& scenario, const std::optional<R
 }
 
 TrainingSession::~TrainingSession() = default;
+
+void TrainingSession::crash(int rank, CrashKind kind) { parts_->supervisor.crash(rank, kind); }
 
 bool TrainingSession::advance(std::uint64_t max_events) {
   CHECK(end_ == RunEnd::kBudget);
@@ -222,6 +277,11 @@ TrainingRecord TrainingSession::finish() {
   TrainingRecord& record = *record_;
   World& world = parts.world;
   conclude(world, end_, end_ == RunEnd::kBudget, record);
+  record.recoveries = parts.supervisor.recoveries();
+  if (!parts.supervisor.gave_up().empty()) {
+    record.outcome = Outcome::kFailed;
+    record.failure = parts.supervisor.gave_up();
+  }
 
   if (record.outcome != Outcome::kDone) record.weights_sha256.clear();
   record.violations = parts.agreement.violations();

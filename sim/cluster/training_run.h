@@ -13,6 +13,7 @@
 #include "core/base/units.h"
 #include "core/runtime/communicator.h"
 #include "core/train/observer.h"
+#include "sim/cluster/supervisor.h"
 #include "sim/config/scenario.h"
 #include "sim/fault/injector.h"
 #include "sim/kernel/kernel.h"
@@ -34,7 +35,8 @@ struct RankMemory {
 struct StepRecord {
   std::int64_t attempt = 1;
   std::uint32_t generation = 0;
-  StepReport report;  // of the last rank to finish it; `began` is the first rank's
+  std::int64_t recoveries = 0;  // of the job so far
+  StepReport report;            // of the last rank to finish it; `began` is the first rank's
   double param_norm = 0;
   Digest128 parameters;   // of all ranks' parameters after the step
   StateDigests states;    // of what the ranks hold besides; zero where events were not logged
@@ -90,6 +92,7 @@ struct TrainingRecord {
   std::vector<std::string> violations;            // invariants that broke
   std::optional<double> accumulation_difference;  // where the scenario asks for it
   std::vector<FaultRecord> faults;                // that struck, in order
+  std::vector<RecoveryRecord> recoveries;         // in order
   std::optional<SecondRun> second_run;
   std::uint64_t events = 0;
   std::uint64_t log_records = 0;
@@ -99,10 +102,15 @@ struct TrainingRecord {
   TimePoint simulated;
 };
 
+// The time in which the steps that stand were trained, over the whole simulated time: 1 is a job that did nothing else.
+double goodput_of(const TrainingRecord& record);
+
 // Hooks for whoever waits; none of them can change the run.
 struct TrainingHooks {
   // After a step's last rank.
   std::function<void(const StepRecord&, std::int64_t total_steps)> on_step;
+  // When every rank has come back after a failure.
+  std::function<void(const RecoveryRecord&)> on_recovery;
   // When a checkpoint is durable on the simulated disk.
   std::function<void(const CheckpointRecord&)> on_checkpoint;
   // Asked between events; true ends the run as kInterrupted.
@@ -133,6 +141,8 @@ class TrainingSession {
   // Handles at most so many events more; false when the run has ended.
   bool advance(std::uint64_t max_events);
   std::uint64_t events() const;
+  // A rank dies now, beside what the scenario's faults do.
+  void crash(int rank, CrashKind kind = CrashKind::kProcess);
   // What every unfinished rank waits for.
   std::vector<WaitingRow> waiting() const;
   // Once, after the last advance(): a run that has not ended is kInterrupted.

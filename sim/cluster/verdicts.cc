@@ -191,6 +191,12 @@ std::vector<Verdict> judge(const Scenario& scenario, const TrainingRecord& recor
     verdicts.push_back(verdict("checkpoints", false, failures));
   }
   if (record.outcome == Outcome::kInterrupted) return verdicts;
+  // What failed before a continued run is not its to count.
+  if (expect.recoveries.has_value() && record.first_step == 1) {
+    const auto found = static_cast<std::int64_t>(record.recoveries.size());
+    verdicts.push_back(verdict("recoveries", found == *expect.recoveries,
+                               "restarted " + std::to_string(found) + (found == 1 ? " time" : " times")));
+  }
   if (expect.final_step.has_value()) verdicts.push_back(judge_final_step(*expect.final_step, record));
   // A run continued from near its end may have nothing to compare.
   const bool continued = record.first_step > 1;

@@ -121,6 +121,7 @@ void World::start(int rank, RankProgram program, std::uint32_t generation) {
                            [this, context, rank](std::exception_ptr error) {
                              context->error = std::move(error);
                              network_.on_process_lost(rank);
+                             if (end_listener_) end_listener_(rank, context->error);
                            });
 }
 
@@ -128,11 +129,15 @@ void World::start_all(const RankProgram& program) {
   for (int rank = 0; rank < ranks(); ++rank) start(rank, program);
 }
 
-void World::crash(int rank) {
+void World::crash(int rank, CrashKind kind) {
   Node& node = *nodes_[static_cast<std::size_t>(rank)];
   if (state(rank) != RankState::kRunning) return;
   node.incarnations.back()->process().kill();
-  network_.on_process_lost(rank);
+  if (kind == CrashKind::kProcess) {
+    network_.on_process_lost(rank);
+  } else {
+    network_.on_host_lost(rank);
+  }
 }
 
 World::RankState World::state(int rank) const {

@@ -9,6 +9,7 @@
 
 #include "core/runtime/rank_context.h"
 #include "sim/compute/config.h"
+#include "sim/fault/config.h"
 #include "sim/kernel/kernel.h"
 #include "sim/net/config.h"
 #include "sim/net/network.h"
@@ -51,9 +52,15 @@ class World {
   void start(int rank, RankProgram program, std::uint32_t generation = 0);
   void start_all(const RankProgram& program);
 
-  // The rank's process dies now: its coroutines are destroyed, its peers see a broken connection one latency later.
-  // From an event or between runs, not from a coroutine of that rank.
-  void crash(int rank);
+  // The rank's process dies now: its coroutines are destroyed. With kProcess its peers see a broken connection one
+  // latency later; with kHost they see nothing until the rank is started again. From an event or between runs, not from
+  // a coroutine of that rank.
+  void crash(int rank, CrashKind kind = CrashKind::kProcess);
+
+  // Called when a rank's program has ended by itself, with what it threw or null.
+  void set_end_listener(std::function<void(int rank, const std::exception_ptr& error)> listener) {
+    end_listener_ = std::move(listener);
+  }
 
   RunEnd run(std::uint64_t max_events = ~std::uint64_t{0}) { return kernel_.run(max_events); }
 
@@ -75,6 +82,7 @@ class World {
   Kernel kernel_;
   Network network_;
   StorageFactory storage_factory_;
+  std::function<void(int, const std::exception_ptr&)> end_listener_;
 };
 
 // The deadlock table in words: for each rank and activity what it waits for and since when.

@@ -194,6 +194,7 @@ std::string arithmetic_digest(config::Scenario scenario) {
   scenario.mutable_cluster()->clear_storage();
   scenario.clear_checkpoint();
   scenario.clear_faults();
+  scenario.clear_recovery();
   scenario.clear_expect();
   return sha256_hex("rehearse arithmetic\n" + canonical_text(scenario));
 }

@@ -1,5 +1,6 @@
 #include <string>
 
+#include "core/base/check.h"
 #include "core/base/digest.h"
 #include "sim/config/convert.h"
 #include "sim/config/scenario.pb.h"
@@ -39,12 +40,24 @@ void check_contradictions(const config::Expect& expect, const TrainConfig& train
     origins.fail("expect.max_accumulation_difference",
                  "found without accumulation; allowed: only where train.accumulate is 2 or more");
   }
-  if (expect.outcome() == config::Expect::DEADLOCK && (expect.has_resume_from() || expect.has_weights_sha256() ||
-                                                       expect.has_same_weights_as() || expect.has_final_loss_below())) {
-    origins.fail("expect.outcome",
-                 "found DEADLOCK together with weights, a final loss or a resume, which a run has only "
-                 "when it is done; allowed: one or the other");
+  if (expect.outcome() != config::Expect::DONE && (expect.has_resume_from() || expect.has_weights_sha256() ||
+                                                   expect.has_same_weights_as() || expect.has_final_loss_below())) {
+    origins.fail("expect.outcome", "found " + config::Expect::Outcome_Name(expect.outcome()) +
+                                       " together with weights, a final loss or a resume, which a run has only "
+                                       "when it is done; allowed: one or the other");
   }
+}
+
+Outcome convert_outcome(config::Expect::Outcome outcome) {
+  switch (outcome) {
+    case config::Expect::DONE:
+      return Outcome::kDone;
+    case config::Expect::FAILED:
+      return Outcome::kFailed;
+    case config::Expect::DEADLOCK:
+      return Outcome::kDeadlock;
+  }
+  check_failed(__FILE__, __LINE__, "an outcome that the schema does not have");
 }
 
 std::string checked_sha256(const char* path, const std::string& text, const Origins& origins) {
@@ -59,7 +72,8 @@ void convert_expect(const config::Scenario& message, const NamedFiles& files, co
   const config::Expect& expect = message.expect();
   Expectations& out = scenario.expect;
   check_contradictions(expect, scenario.train, origins);
-  out.outcome = expect.outcome() == config::Expect::DEADLOCK ? Outcome::kDeadlock : Outcome::kDone;
+  out.outcome = convert_outcome(expect.outcome());
+  if (expect.has_recoveries()) out.recoveries = expect.recoveries();
   out.loss_falls = expect.has_loss();
   out.eval_loss_falls = expect.has_eval_loss();
   if (expect.has_final_step()) out.final_step = expect.final_step();

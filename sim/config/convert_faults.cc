@@ -6,6 +6,7 @@
 #include "core/parallel/units.h"
 #include "sim/config/convert.h"
 #include "sim/config/scenario.pb.h"
+#include "sim/config/units_parser.h"
 
 namespace rehearse {
 namespace {
@@ -24,6 +25,8 @@ Phase convert_phase(config::At::Phase phase) {
       return Phase::kOptimizer;
     case config::At::GATHER:
       return Phase::kGather;
+    case config::At::CHECKPOINT:
+      return Phase::kCheckpoint;
   }
   check_failed(__FILE__, __LINE__, "a phase that the schema does not have");
 }
@@ -44,12 +47,15 @@ FaultTarget convert_target(config::Flip::Target target) {
   check_failed(__FILE__, __LINE__, "a target that the schema does not have");
 }
 
+void check_rank(std::int64_t rank, const std::string& path, const Origins& origins, const Scenario& scenario) {
+  if (rank < scenario.ranks) return;
+  origins.fail(path + ".rank", "found " + std::to_string(rank) +
+                                   "; allowed: 0 to cluster.ranks - 1 = " + std::to_string(scenario.ranks - 1));
+}
+
 FaultAddress convert_address(std::int64_t rank, const config::At& at, const std::string& path, const Origins& origins,
                              const Scenario& scenario) {
-  if (rank >= scenario.ranks) {
-    origins.fail(path + ".rank", "found " + std::to_string(rank) +
-                                     "; allowed: 0 to cluster.ranks - 1 = " + std::to_string(scenario.ranks - 1));
-  }
+  check_rank(rank, path, origins, scenario);
   if (at.step() > scenario.train.steps) {
     origins.fail(path + ".at.step", "found " + std::to_string(at.step()) +
                                         "; allowed: a step of the run, 1 to train.steps, which is " +
@@ -92,11 +98,39 @@ void check_is_updated(const FlipFault& flip, const ParameterLayout& layout, cons
                                     " that element; allowed: an element that the rank updates");
 }
 
+CrashFault convert_crash(const config::Crash& crash, const std::string& path, const Origins& origins,
+                         const Scenario& scenario) {
+  if (!crash.has_at() && !crash.has_time()) {
+    origins.fail(path, "says not when; allowed: at { step phase }, or time");
+  }
+  CrashFault out;
+  out.kind = crash.kind() == config::Crash::HOST ? CrashKind::kHost : CrashKind::kProcess;
+  if (crash.has_time()) {
+    check_rank(crash.rank(), path, origins, scenario);
+    out.at.rank = static_cast<int>(crash.rank());
+    out.time = TimePoint::at(parse_duration(crash.time()));
+    return out;
+  }
+  out.at = convert_address(crash.rank(), crash.at(), path, origins, scenario);
+  const std::int64_t every = scenario.train.checkpoint.every_steps;
+  if (out.at.phase == Phase::kCheckpoint && (every == 0 || out.at.step % every != 0)) {
+    origins.fail(path + ".at.phase", "found CHECKPOINT of step " + std::to_string(out.at.step) +
+                                         ", after which nothing is saved; allowed: only in a multiple of "
+                                         "checkpoint.every_steps, which is " +
+                                         std::to_string(every));
+  }
+  return out;
+}
+
 FlipFault convert_flip(const config::Flip& flip, const std::string& path, const Origins& origins,
                        const Scenario& scenario) {
   FlipFault out;
   out.at = convert_address(flip.rank(), flip.at(), path, origins, scenario);
   out.target = convert_target(flip.target());
+  if (out.at.phase == Phase::kCheckpoint) {
+    origins.fail(path + ".at.phase",
+                 "found CHECKPOINT; allowed for a flip: DATA, FORWARD, BACKWARD, REDUCE, OPTIMIZER, GATHER");
+  }
   const bool before_gradients =
       out.at.phase == Phase::kData || out.at.phase == Phase::kForward || out.at.phase == Phase::kBackward;
   if (out.target == FaultTarget::kGradient && before_gradients) {
@@ -129,6 +163,13 @@ void convert_faults(const config::Scenario& message, const Origins& origins, Sce
     const std::string path = "faults.flip[" + std::to_string(i) + "]";
     scenario.faults.flips.push_back(convert_flip(message.faults().flip(i), path, origins, scenario));
   }
+  for (int i = 0; i < message.faults().crash_size(); ++i) {
+    const std::string path = "faults.crash[" + std::to_string(i) + "]";
+    scenario.faults.crashes.push_back(convert_crash(message.faults().crash(i), path, origins, scenario));
+  }
+  scenario.recovery.max_restarts = static_cast<int>(message.recovery().max_restarts());
+  scenario.recovery.restart_delay = parse_duration(message.recovery().restart_delay());
+  scenario.recovery.heartbeat_timeout = parse_duration(message.recovery().heartbeat_timeout());
 }
 
 }  // namespace rehearse

@@ -89,18 +89,21 @@ class Loading {
     config::Expect& expect = *message_.mutable_expect();
     const bool same_bits = arithmetic_digest(message_) == arithmetic_digest(written) &&
                            canonical_text(message_.faults()) == canonical_text(written.faults());
-    if (!same_bits && written.expect().has_weights_sha256() &&
-        expect.weights_sha256() == written.expect().weights_sha256()) {
+    if (!same_bits && written.expect().has_weights_sha256() && !is_set_by_option("expect.weights_sha256")) {
       expect.clear_weights_sha256();
       dropped.emplace_back("weights_sha256");
     }
     // Everything counts here: checkpoints hold the scenario's text, and take the longer the longer it is.
     if (canonical_text(message_) != canonical_text(written) && written.expect().has_event_digest() &&
-        expect.event_digest() == written.expect().event_digest()) {
+        !is_set_by_option("expect.event_digest")) {
       expect.clear_event_digest();
       dropped.emplace_back("event_digest");
     }
     return dropped;
+  }
+
+  bool is_set_by_option(const std::string& path) const {
+    return origins_.where(path).starts_with("--set " + path + "=");
   }
 
   void read_message(const std::string& text) {
@@ -138,7 +141,7 @@ class Loading {
     WeightsReference reference;
     reference.text = named;
     std::string digest = named;
-    if (named == "fault-free" && message_.has_faults() && message_.faults().flip_size() > 0) {
+    if (named == "fault-free" && message_.faults().flip_size() + message_.faults().crash_size() > 0) {
       config::Scenario without = message_;
       without.clear_faults();
       without.clear_expect();

@@ -10,6 +10,7 @@
 #include "core/train/config.h"
 #include "sim/compute/config.h"
 #include "sim/fault/config.h"
+#include "sim/fault/recovery_config.h"
 #include "sim/net/config.h"
 #include "sim/storage/config.h"
 
@@ -39,6 +40,7 @@ struct Expectations {
   std::optional<std::string> weights_sha256;
   std::optional<std::string> event_digest;
   std::optional<WeightsReference> same_weights_as;
+  std::optional<std::int64_t> recoveries;
   std::optional<double> final_loss_below;
   std::optional<double> max_accumulation_difference;
 };
@@ -60,6 +62,7 @@ struct Scenario {
   std::string device_name;  // a preset, or the flop rate as text: for reports
   StorageConfig storage;
   FaultPlan faults;
+  RecoveryConfig recovery;
   Expectations expect;
   std::vector<InputFile> inputs;  // every file the scenario names, in the order of the schema
   std::string scenario_sha256;    // everything, and the contents of the inputs

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "core/base/units.h"
 #include "core/runtime/tracer.h"
 
 namespace rehearse {
@@ -29,10 +31,21 @@ struct FlipFault {
   int bit = 0;              // 0 is the lowest of the mantissa
 };
 
+// What of a rank is gone: its process, which its peers notice; or its whole host, which says nothing any more.
+enum class CrashKind : std::uint8_t { kProcess, kHost };
+
+// A rank dies: when it begins the phase, or at a time.
+struct CrashFault {
+  FaultAddress at;                // without `time`, all of it; with it, the rank
+  std::optional<TimePoint> time;  // of the simulation
+  CrashKind kind = CrashKind::kProcess;
+};
+
 // Everything that goes wrong in a run, decided before it starts.
 struct FaultPlan {
   std::vector<FlipFault> flips;
-  bool empty() const { return flips.empty(); }
+  std::vector<CrashFault> crashes;
+  bool empty() const { return flips.empty() && crashes.empty(); }
 };
 
 }  // namespace rehearse

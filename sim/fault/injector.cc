@@ -54,15 +54,36 @@ const char* name_of(FaultTarget target) {
 void FaultInjector::strike(int rank, std::int64_t step, Phase phase, const StateMemory& memory) {
   for (std::size_t i = 0; i < plan_.flips.size(); ++i) {
     const FlipFault& flip = plan_.flips[i];
-    if (fired_[i] || flip.at.rank != rank || flip.at.step != step || flip.at.phase != phase) continue;
-    fired_[i] = true;
+    if (flips_fired_[i] || flip.at.rank != rank || flip.at.step != step || flip.at.phase != phase) continue;
+    flips_fired_[i] = true;
     element_of(flip, memory)[flip.bit / 8] ^= static_cast<std::byte>(1U << (flip.bit % 8));
     FaultRecord record;
     record.at = flip.at;
     record.what = "bit " + std::to_string(flip.bit) + " of the " + name_of(flip.target) + " " + flip.tensor_name + "[" +
                   std::to_string(flip.index) + "] is inverted";
-    on_fault_(record);
+    hooks_.on_fault(record);
   }
+  for (std::size_t i = 0; i < plan_.crashes.size(); ++i) {
+    const CrashFault& crash = plan_.crashes[i];
+    if (crash.time.has_value() || crashes_fired_[i]) continue;
+    if (crash.at.rank != rank || crash.at.step != step || crash.at.phase != phase) continue;
+    crashes_fired_[i] = true;
+    fire(crash);
+  }
+}
+
+void FaultInjector::strike_in_time(std::size_t crash) {
+  CHECK(!crashes_fired_[crash] && plan_.crashes[crash].time.has_value());
+  crashes_fired_[crash] = true;
+  fire(plan_.crashes[crash]);
+}
+
+void FaultInjector::fire(const CrashFault& crash) {
+  FaultRecord record;
+  record.at = crash.at;
+  record.what = crash.kind == CrashKind::kProcess ? "the process crashes" : "the host is lost";
+  hooks_.on_fault(record);
+  hooks_.crash(crash.at.rank, crash.kind);
 }
 
 }  // namespace rehearse

@@ -16,19 +16,33 @@ struct FaultRecord {
   std::string what;  // in words
 };
 
-// Carries a fault plan out, from outside the ranks. Each fault strikes once.
+// Carries a fault plan out, from outside the ranks. Each fault strikes once in the whole run, however often its address
+// is reached.
 class FaultInjector : public Disturbance {
  public:
-  // `on_fault` hears of each fault when it has struck, without its time.
-  FaultInjector(const FaultPlan& plan, std::function<void(const FaultRecord&)> on_fault)
-      : plan_(plan), fired_(plan.flips.size(), false), on_fault_(std::move(on_fault)) {}
+  struct Hooks {
+    // Hears of each fault when it has struck, without its time.
+    std::function<void(const FaultRecord&)> on_fault;
+    // Has the rank die, not before this call is over.
+    std::function<void(int rank, CrashKind kind)> crash;
+  };
+  FaultInjector(const FaultPlan& plan, Hooks hooks)
+      : plan_(plan),
+        flips_fired_(plan.flips.size(), false),
+        crashes_fired_(plan.crashes.size(), false),
+        hooks_(std::move(hooks)) {}
 
   void strike(int rank, std::int64_t step, Phase phase, const StateMemory& memory) override;
+  // The plan's n-th crash, which has a time, is due.
+  void strike_in_time(std::size_t crash);
 
  private:
+  void fire(const CrashFault& crash);
+
   const FaultPlan& plan_;
-  std::vector<bool> fired_;
-  std::function<void(const FaultRecord&)> on_fault_;
+  std::vector<bool> flips_fired_;
+  std::vector<bool> crashes_fired_;
+  Hooks hooks_;
 };
 
 }  // namespace rehearse

@@ -8,7 +8,7 @@ bool is_event_kind(std::uint32_t number) {
   const auto within = [number](EventKind first, EventKind last) {
     return number >= static_cast<std::uint32_t>(first) && number <= static_cast<std::uint32_t>(last);
   };
-  return within(EventKind::kStart, EventKind::kStale) || within(EventKind::kPhase, EventKind::kFault);
+  return within(EventKind::kStart, EventKind::kFaultDue) || within(EventKind::kPhase, EventKind::kFault);
 }
 
 const char* name_of(EventKind kind) {
@@ -57,6 +57,16 @@ const char* name_of(EventKind kind) {
       return "deadline";
     case EventKind::kStale:
       return "end of something that is gone";
+    case EventKind::kCrash:
+      return "crash";
+    case EventKind::kDetected:
+      return "failure is detected";
+    case EventKind::kStopped:
+      return "stop of all ranks";
+    case EventKind::kRestart:
+      return "restart of all ranks";
+    case EventKind::kFaultDue:
+      return "time of a fault";
     case EventKind::kPhase:
       return "phase";
     case EventKind::kState:

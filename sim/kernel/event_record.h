@@ -35,6 +35,11 @@ enum class EventKind : std::uint8_t {
   kPeerLost,  // the news that a process is gone arrives everywhere
   kDeadline,  // an operation has waited too long
   kStale,     // what the event was about is gone
+  kCrash,     // a rank's process or host goes
+  kDetected,  // the supervisor hears of a failure
+  kStopped,   // all ranks are stopped
+  kRestart,   // the ranks of a new generation are about to start
+  kFaultDue,  // the time of a fault has come
   // What is seen from outside while an event is handled; any number of records.
   kPhase = 64,  // a rank goes on to another phase
   kState,       // the digest of a part of a rank's state

@@ -247,6 +247,12 @@ void Network::on_process_lost(int rank) {
                    std::uint64_t{self.incarnation} << 32 | static_cast<std::uint32_t>(rank));
 }
 
+void Network::on_host_lost(int rank) {
+  Endpoint& self = endpoint(rank);
+  CHECK(self.alive);
+  self.alive = false;
+}
+
 void Network::on_event(std::uint64_t argument) {
   if ((argument & kSelfBit) != 0) {
     on_delivered(argument & ~kSelfBit);

@@ -41,6 +41,8 @@ class Network : public FabricListener, private EventSink {
   // The rank's process is gone, crashed or ended: what it sent still arrives; then, not before one latency from now,
   // whoever waits for it or later calls it in that generation gets CommError kPeerLost.
   void on_process_lost(int rank);
+  // The same, but nobody is told: who waits for it waits.
+  void on_host_lost(int rank);
 
   const TrafficCounters& counters(int rank, Operation operation) const;
   // Over all ranks and operations; sent.

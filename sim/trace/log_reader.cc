@@ -15,7 +15,7 @@ namespace rehearse {
 namespace {
 
 // No frame of ours comes near; whoever claims more is not to make us allocate it.
-constexpr std::uint32_t kLargestFrame = 4 << 20;
+constexpr std::uint64_t kLargestFrame = 4 << 20;
 
 constexpr std::uint32_t kLargestPhase = static_cast<std::uint32_t>(Phase::kEnd);
 constexpr std::uint32_t kLargestComponent = static_cast<std::uint32_t>(StateComponent::kLoss);
@@ -29,9 +29,15 @@ class LogReader::Frames {
   enum class Result { kFrame, kEnd, kCut, kDamaged };
   Result next(trace::LogFrame& frame) {
     google::protobuf::io::CodedInputStream coded(&input_);
-    const int begin = coded.CurrentPosition();
-    std::uint32_t size = 0;
-    if (!coded.ReadVarint32(&size)) return coded.CurrentPosition() == begin ? Result::kEnd : Result::kCut;
+    const auto bytes_left = [&coded] {
+      const void* data = nullptr;
+      int count = 0;
+      return coded.GetDirectBufferPointer(&data, &count);
+    };
+    if (!bytes_left()) return Result::kEnd;
+    // In 64 bits: in 32 a size beyond them would lose its upper half. A size that does not end is damage, not an end.
+    std::uint64_t size = 0;
+    if (!coded.ReadVarint64(&size)) return bytes_left() ? Result::kDamaged : Result::kCut;
     if (size > kLargestFrame) return Result::kDamaged;
     std::string bytes;
     if (!coded.ReadString(&bytes, static_cast<int>(size))) return Result::kCut;

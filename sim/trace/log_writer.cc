@@ -38,13 +38,14 @@ void write_block(std::span<const EventRecord> records, trace::LogBlock& block) {
   const Digest128 digest = xxh3_128(std::as_bytes(records));
   block.set_digest_high(digest.high);
   block.set_digest_low(digest.low);
-  I64 time = 0;
-  I64 sequence = 0;
+  U64 time = 0;  // differences wrap, as the reader's sums do
+  U64 sequence = 0;
   for (const EventRecord& record : records) {
-    block.add_time(record.time.ps() - time);
-    block.add_sequence(static_cast<I64>(record.sequence) - sequence);
-    time = record.time.ps();
-    sequence = static_cast<I64>(record.sequence);
+    const auto now = static_cast<U64>(record.time.ps());
+    block.add_time(static_cast<I64>(now - time));
+    block.add_sequence(static_cast<I64>(record.sequence - sequence));
+    time = now;
+    sequence = record.sequence;
   }
   write_column<>(
       records, block.mutable_call(), U64{0}, +[](const EventRecord& r) { return r.call; });

@@ -11,6 +11,7 @@
 #include "sim/cluster/verdicts.h"
 #include "sim/cluster/world.h"
 #include "sim/config/loader.h"
+#include "sim/trace/event_digest.h"
 #include "tests/bench/plain_loop.h"
 #include "tools/rehearse/heap.h"
 
@@ -46,6 +47,42 @@ void capstone_over_plain_loop(benchmark::State& state) {
   state.counters["ratio"] = simulated / looped;
 }
 BENCHMARK(capstone_over_plain_loop)->Unit(benchmark::kMillisecond)->MinTime(3);
+
+// What recording and digesting every event and state adds to the capstone (its run with the resume check), and what a
+// record costs by itself.
+void capstone_log_over_no_log(benchmark::State& state) {
+  const Scenario scenario = load_scenario(capstone_path());
+  double with = 0;
+  double without = 0;
+  for (auto _ : state) {
+    for (const bool logged : {true, false}) {
+      TrainingHooks hooks;
+      hooks.log_events = logged;
+      const auto start = std::chrono::steady_clock::now();
+      const TrainingRecord record = run_training(scenario, std::nullopt, hooks);
+      const std::vector<Verdict> verdicts = judge(scenario, record);
+      (logged ? with : without) += seconds_since(start);
+      CHECK(exit_code_of(record, verdicts) == ExitCode::kDone);
+    }
+  }
+  const auto runs = static_cast<double>(state.iterations());
+  state.counters["with_ms"] = with / runs * 1e3;
+  state.counters["without_ms"] = without / runs * 1e3;
+  state.counters["ratio"] = with / without;
+}
+BENCHMARK(capstone_log_over_no_log)->Unit(benchmark::kMillisecond)->MinTime(3);
+
+void event_digest_record(benchmark::State& state) {
+  EventDigest digest;
+  EventRecord record(EventKind::kDelivery);
+  for (auto _ : state) {
+    ++record.sequence;
+    digest.on_record(record);
+  }
+  benchmark::DoNotOptimize(digest.finish());
+  state.SetItemsProcessed(state.iterations());
+}
+BENCHMARK(event_digest_record);
 
 Task<> ring_rank(RankContext& context) {
   BufferView shape;  // 64 MiB of float32 without storage

@@ -1,9 +1,12 @@
 #include "tools/rehearse/recording.h"
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
 
 #include "core/checkpoint/names.h"
 #include "sim/config/loader.h"
+#include "sim/trace/event_digest.h"
 #include "sim/trace/log_reader.h"
 #include "tools/rehearse/build_info.h"
 #include "tools/rehearse/checkpoint_directory.h"
@@ -15,6 +18,20 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string in(const std::string& directory, const char* name) { return (fs::path(directory) / name).string(); }
+
+// No digest covers a log's header; what it says of the scenario is compared with the scenario.
+void check_header(const Recording& recording) {
+  const Scenario& scenario = recording.scenario;
+  const auto compare = [&](const char* name, const std::string& found, const std::string& wanted) {
+    if (found == wanted) return;
+    throw InputError(recording.events_path + ": is damaged: the header says " + name + " " + found +
+                     ", the scenario beside it " + wanted);
+  };
+  compare("scenario", recording.header.scenario, scenario.name);
+  compare("arithmetic_sha256", recording.header.arithmetic_sha256, scenario.arithmetic_sha256);
+  compare("seed", std::to_string(recording.header.seed), std::to_string(scenario.seed));
+  compare("ranks", std::to_string(recording.header.ranks), std::to_string(scenario.ranks));
+}
 
 }  // namespace
 
@@ -34,12 +51,21 @@ Recording read_recording(const std::string& path) {
   }
   LogReader log(recording.events_path, &recording.altered);
   EventRecord record;
-  while (log.next(record)) {
-  }
+  EventDigest digest;
+  while (log.next(record)) digest.on_record(record);
   recording.header = log.header();
   recording.outcome = log.outcome();
   recording.records = log.records();
   recording.event_digest = log.event_digest();
+  constexpr std::array kOutcomes = {Outcome::kDone, Outcome::kFailed, Outcome::kDeadlock, Outcome::kInterrupted};
+  if (std::none_of(kOutcomes.begin(), kOutcomes.end(),
+                   [&](Outcome outcome) { return name_of(outcome) == recording.outcome; })) {
+    throw InputError(recording.events_path + ": is damaged: it ends with the outcome \"" + recording.outcome + "\"");
+  }
+  const std::string found = digest.finish();
+  if (found != recording.event_digest && recording.altered.empty()) {
+    recording.altered = "its records have the event_digest " + found + ", and it says " + recording.event_digest;
+  }
 
   const std::string scenario_path = in(path, kScenarioFile);
   recording.scenario = load_scenario(scenario_path);
@@ -47,6 +73,7 @@ Recording read_recording(const std::string& path) {
     throw InputError(scenario_path + ": it, or a file it names, is not what was recorded: its SHA-256 is " +
                      recording.scenario.scenario_sha256 + ", that of the run " + recording.header.scenario_sha256);
   }
+  check_header(recording);
   if (recording.header.resumed_from.has_value()) {
     const std::string start = in(path, kResumedFromFolder);
     CheckpointOnDisk checkpoint = read_checkpoint_directory(start);

@@ -16,6 +16,7 @@ std::string loss_table(const TrainingRecord& record, const Style& style);
 std::string memory_table(const FinishedRun& run, const Style& style);
 std::string communication_table(const TrainingRecord& record, const Style& style);
 std::string checkpoint_table(const TrainingRecord& record, const Style& style);
+// Faults and recoveries in the order of time.
 std::string fault_lines(const TrainingRecord& record, const Style& style);
 std::string deadlock_table(const TrainingRecord& record, const Style& style);
 std::string verdict_lines(const FinishedRun& run, const Style& style);

@@ -10,7 +10,8 @@ namespace rehearse {
 namespace {
 
 std::string count_of(std::int64_t count, const std::string& noun) {
-  return grouped(count) + " " + noun + (count == 1 ? "" : "s");
+  const char* plural = noun.ends_with('h') ? "es" : "s";
+  return grouped(count) + " " + noun + (count == 1 ? "" : plural);
 }
 
 struct DataLine {
@@ -135,7 +136,17 @@ std::string header_report(const Scenario& scenario, std::int64_t resumed_from, c
   }
   out += field_line("checkpoints", checkpoint_line(scenario.train.checkpoint));
   if (!scenario.faults.empty()) {
-    out += field_line("faults", count_of(static_cast<std::int64_t>(scenario.faults.flips.size()), "bit flip"));
+    std::string faults;
+    const auto add = [&faults](std::size_t count, const char* what) {
+      if (count > 0) faults += (faults.empty() ? "" : ", ") + count_of(static_cast<std::int64_t>(count), what);
+    };
+    add(scenario.faults.flips.size(), "bit flip");
+    add(scenario.faults.crashes.size(), "crash");
+    out += field_line("faults", faults);
+  }
+  if (!scenario.faults.crashes.empty()) {
+    out += field_line("recovery", "at most " + count_of(scenario.recovery.max_restarts, "restart") + ", " +
+                                      to_string(scenario.recovery.restart_delay) + " each");
   }
   for (const std::string& pin : scenario.dropped_pins) {
     out += field_line("note", "the file's " + pin + " is of the scenario as written; it is not expected of this one");

@@ -171,11 +171,37 @@ std::string checkpoint_table(const TrainingRecord& record, const Style& style) {
 }
 
 std::string fault_lines(const TrainingRecord& record, const Style& style) {
-  if (record.faults.empty()) return "";
-  std::string out = section_title("Faults", style);
+  if (record.faults.empty() && record.recoveries.empty()) return "";
+  std::multimap<TimePoint, std::string> lines;
   for (const FaultRecord& fault : record.faults) {
-    out += "  " + to_string(fault.time.since_start()) + "  rank " + std::to_string(fault.at.rank) + ", step " +
-           std::to_string(fault.at.step) + ", " + name_of(fault.at.phase) + ": " + fault.what + "\n";
+    std::string where = "rank " + std::to_string(fault.at.rank);
+    if (fault.at.step > 0) where += ", step " + std::to_string(fault.at.step) + ", " + name_of(fault.at.phase);
+    lines.emplace(fault.time, where + ": " + fault.what);
+  }
+  for (const RecoveryRecord& recovery : record.recoveries) {
+    const auto after = [&](TimePoint time) { return to_string(time - recovery.failed) + " after the failure"; };
+    lines.emplace(recovery.detected, "the supervisor hears that " + recovery.cause + ", " + after(recovery.detected));
+    lines.emplace(recovery.restarted, "all ranks start again, in generation " + std::to_string(recovery.generation));
+    for (const std::string& rejected : recovery.rejected) {
+      lines.emplace(recovery.restarted, "a checkpoint is refused: " + rejected);
+    }
+    if (recovery.resumed <= recovery.failed) continue;
+    const std::int64_t lost = recovery.last_step - recovery.resumed_step;
+    std::string from = recovery.from_checkpoint
+                           ? "from the checkpoint of step " + std::to_string(recovery.resumed_step) + ", " +
+                                 grouped(recovery.read.count()) + " bytes read"
+                           : "from the start: there is no checkpoint";
+    lines.emplace(recovery.resumed, "training goes on " + from + "; " + std::to_string(lost) +
+                                        (lost == 1 ? " step is" : " steps are") + " done again, " +
+                                        after(recovery.resumed));
+  }
+  std::string out = section_title("Faults and recoveries", style);
+  for (const auto& [time, line] : lines) {
+    const std::string when = to_string(time.since_start());
+    out += wrapped(line, std::string(14, ' '), kReportColumns).replace(2, when.size(), when);
+  }
+  if (!record.recoveries.empty()) {
+    out += "  goodput " + decimals(100 * goodput_of(record), 2) + " %: the time of the steps that stand, of all\n";
   }
   return out;
 }

@@ -21,7 +21,7 @@
 namespace rehearse {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using WallClock = std::chrono::steady_clock;
 
 // A word as a POSIX shell reads it back.
 std::string shell_word(const std::string& word) {
@@ -34,7 +34,7 @@ std::string shell_word(const std::string& word) {
 
 // What run and resume have in common.
 struct Job {
-  Clock::time_point began;
+  WallClock::time_point began;
   Scenario scenario;
   std::optional<ResumeFrom> resume;
   std::vector<std::string> sources;  // what is read: the scenario file or the checkpoint, and the inputs
@@ -147,7 +147,7 @@ FinishedRun simulate(const Job& job, OutDirectory* out, Console& console) {
     run.record.weights_sha256.clear();
   }
   run.exit_code = exit_code_of(run.record, run.verdicts);
-  run.wall_seconds = std::chrono::duration<double>(Clock::now() - job.began).count();
+  run.wall_seconds = std::chrono::duration<double>(WallClock::now() - job.began).count();
   return run;
 }
 
@@ -181,7 +181,7 @@ ExitCode execute(const Job& job, Console& console) {
 
 ExitCode execute_run(const RunCommand& command, Console& console) {
   Job job;
-  job.began = Clock::now();
+  job.began = WallClock::now();
   job.scenario = load_scenario(command.scenario, command.load);
   job.sources = {command.scenario};
   add_inputs(job.scenario, job.sources);
@@ -198,7 +198,7 @@ ExitCode execute_run(const RunCommand& command, Console& console) {
 
 ExitCode execute_resume(const ResumeCommand& command, Console& console) {
   Job job;
-  job.began = Clock::now();
+  job.began = WallClock::now();
   CheckpointOnDisk checkpoint = read_checkpoint_directory(command.checkpoint);
   job.scenario = load_checkpoint_scenario(checkpoint, command.checkpoint);
   job.resume.emplace();

@@ -115,6 +115,28 @@ OrderedJson faults_json(const std::vector<FaultRecord>& faults) {
   return list;
 }
 
+OrderedJson recoveries_json(const std::vector<RecoveryRecord>& recoveries) {
+  OrderedJson list = OrderedJson::array();
+  for (const RecoveryRecord& recovery : recoveries) {
+    OrderedJson one;
+    one["cause"] = recovery.cause;
+    one["generation"] = recovery.generation;
+    one["failed_seconds"] = seconds_of(recovery.failed.since_start());
+    one["detected_seconds"] = seconds_of(recovery.detected.since_start());
+    one["restarted_seconds"] = seconds_of(recovery.restarted.since_start());
+    if (recovery.resumed > recovery.failed) {
+      one["resumed_seconds"] = seconds_of(recovery.resumed.since_start());
+      one["resumed_step"] = recovery.resumed_step;
+      one["from_checkpoint"] = recovery.from_checkpoint;
+      one["steps_lost"] = recovery.last_step - recovery.resumed_step;
+      one["bytes_read"] = recovery.read.count();
+    }
+    if (!recovery.rejected.empty()) one["rejected"] = recovery.rejected;
+    list.push_back(std::move(one));
+  }
+  return list;
+}
+
 OrderedJson waiting_json(const std::vector<WaitingRow>& rows) {
   OrderedJson list = OrderedJson::array();
   for (const WaitingRow& row : rows) {
@@ -175,6 +197,8 @@ std::string write_summary(const FinishedRun& run) {
   json["param_norms"] = per_step(record.steps, [](const StepRecord& step) { return step.param_norm; });
   if (!record.event_digest.empty()) json["state_digests"] = state_digests_json(record.steps);
   if (!record.faults.empty()) json["faults"] = faults_json(record.faults);
+  json["recoveries"] = recoveries_json(record.recoveries);
+  json["goodput"] = json_number(goodput_of(record));
   if (!record.evals.empty()) {
     OrderedJson evals = OrderedJson::array();
     for (const EvalRecord& eval : record.evals) {
@@ -199,6 +223,8 @@ std::string write_summary(const FinishedRun& run) {
 std::string write_metrics_line(const StepRecord& step) {
   OrderedJson json;
   json["step"] = step.report.step;
+  json["attempt"] = step.attempt;
+  json["generation"] = step.generation;
   json["applied_steps"] = step.report.applied_steps;
   json["loss"] = json_number(step.report.loss);
   json["grad_norm"] = json_number(step.report.grad_norm);
@@ -206,6 +232,7 @@ std::string write_metrics_line(const StepRecord& step) {
   json["param_norm"] = json_number(step.param_norm);
   json["step_seconds"] = seconds_of(step.step_seconds);
   json["tokens"] = step.report.tokens;
+  json["recoveries"] = step.recoveries;
   // The most that any rank has held so far, in bytes.
   for (const MemoryField& field : kMemoryFields) json["memory"][field.name] = (step.memory.*field.bytes).count();
   return json.dump();

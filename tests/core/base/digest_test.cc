@@ -2,7 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+
 #include "core/base/buffer.h"
+#include "core/base/random.h"
 
 namespace rehearse {
 namespace {
@@ -29,6 +34,76 @@ TEST(Sha256Hex, IsLowerCaseAndExactlyLong) {
 }
 
 TEST(Xxh3, AnswersTheKnownVectorOfNothing) { EXPECT_EQ(to_hex(xxh3_128({})), "99aa06d3014798d86001c324468d497f"); }
+
+std::vector<std::byte> some_bytes(std::size_t count) {
+  RandomStream random(count);
+  std::vector<std::byte> bytes;
+  for (std::size_t i = 0; i < count; ++i) bytes.push_back(static_cast<std::byte>(random.next_u64()));
+  return bytes;
+}
+
+// Around what XXH3 treats differently: 16, 128 and 240 bytes, its stripes of 64, the 256 that a stream holds back, its
+// blocks of 1,024.
+const std::vector<std::size_t> kXxh3Sizes = {0,   1,   2,    3,    4,    8,    9,    16,   17,   63,      64,
+                                             65,  127, 128,  129,  239,  240,  241,  255,  256,  257,     511,
+                                             512, 513, 1023, 1024, 1025, 2048, 4095, 5632, 8192, 88 * 64, 88 * 4096};
+
+TEST(Xxh3Stream, OnePieceEqualsTheWhole) {
+  for (const std::size_t size : kXxh3Sizes) {
+    const std::vector<std::byte> bytes = some_bytes(size);
+    Xxh3Stream stream;
+    stream.update(bytes);
+    EXPECT_EQ(to_hex(stream.finish()), to_hex(xxh3_128(bytes))) << size << " bytes";
+  }
+}
+
+TEST(Xxh3Stream, EverySplitInTwoEqualsTheWhole) {
+  std::size_t splits = 0;
+  for (const std::size_t size : kXxh3Sizes) {
+    if (size > 5632) continue;
+    const std::vector<std::byte> bytes = some_bytes(size);
+    const Digest128 whole = xxh3_128(bytes);
+    const std::span<const std::byte> all(bytes);
+    for (std::size_t split = 0; split <= size; ++split) {
+      Xxh3Stream stream;
+      stream.update(all.first(split));
+      stream.update(all.subspan(split));
+      ASSERT_EQ(stream.finish(), whole) << size << " bytes cut at " << split;
+      ++splits;
+    }
+  }
+  std::printf("%zu splits\n", splits);
+}
+
+TEST(Xxh3Stream, ManyPiecesEqualTheWhole) {
+  RandomStream random(1);
+  std::size_t pieces = 0;
+  for (const std::size_t size : kXxh3Sizes) {
+    const std::vector<std::byte> bytes = some_bytes(size);
+    const std::span<const std::byte> all(bytes);
+    for (const std::uint64_t largest : {1, 7, 64, 300, 5000}) {
+      Xxh3Stream stream;
+      for (std::size_t done = 0; done < size; ++pieces) {
+        const std::size_t next = std::min<std::size_t>(random.below(largest + 1), size - done);
+        stream.update(all.subspan(done, next));
+        done += next;
+      }
+      ASSERT_EQ(stream.finish(), xxh3_128(bytes)) << size << " bytes in pieces of up to " << largest;
+    }
+  }
+  std::printf("%zu pieces\n", pieces);
+}
+
+TEST(Xxh3Stream, StartsAfreshWhenItHasFinished) {
+  Xxh3Stream stream;
+  EXPECT_EQ(stream.finish(), xxh3_128({}));
+  for (const std::size_t size : kXxh3Sizes) {
+    const std::vector<std::byte> bytes = some_bytes(size);
+    stream.update(bytes);
+    EXPECT_EQ(stream.finish(), xxh3_128(bytes)) << size << " bytes";
+  }
+  EXPECT_EQ(stream.finish(), xxh3_128({}));
+}
 
 TEST(Buffer, IsAlignedZeroedAndAccounted) {
   MemoryAccount account;

@@ -163,5 +163,36 @@ TEST(Bits, EverythingElse) {
   expect_pinned<double>(run_the_rest<double>, "1fc053b181ee6ee9");
 }
 
+// A kernel of single elements on parts of an array, cut anywhere, as on the whole.
+template <class T>
+void expect_cut_anywhere(const char* name, const std::function<void(std::int64_t, T*, T*)>& kernel) {
+  constexpr std::int64_t kCount = 67;
+  const auto run = [&](std::int64_t cut) {
+    Arena<T> arena(0);
+    T* x = arena.make(kCount, 1);
+    T* y = arena.make(kCount, 2);
+    kernel(cut, x, y);
+    kernel(kCount - cut, x + cut, y + cut);
+    return arena.digest();
+  };
+  const std::string whole = run(0);
+  for (std::int64_t cut = 1; cut <= kCount; ++cut) ASSERT_EQ(run(cut), whole) << name << " cut at " << cut;
+}
+
+template <class T>
+void expect_all_cut_anywhere() {
+  expect_cut_anywhere<T>("add_in_place", [](std::int64_t n, T* x, T* y) { add_in_place<T>(n, x, y); });
+  expect_cut_anywhere<T>("scale_in_place", [](std::int64_t n, T* x, T*) { scale_in_place<T>(n, x, T{0.3F}); });
+  expect_cut_anywhere<T>("divide_in_place", [](std::int64_t n, T* x, T*) { divide_in_place<T>(n, x, T{7}); });
+  expect_cut_anywhere<T>("multiply_in_place", [](std::int64_t n, T* x, T* y) { multiply_in_place<T>(n, x, y); });
+  expect_cut_anywhere<T>("axpy", [](std::int64_t n, T* x, T* y) { axpy<T>(n, T{0.3F}, x, y); });
+  expect_cut_anywhere<T>("gelu_forward", [](std::int64_t n, T* x, T* y) { gelu_forward<T>(n, x, y, x); });
+}
+
+TEST(Bits, ElementwiseKernelsGiveAShardWhatTheyGiveTheWhole) {
+  expect_all_cut_anywhere<float>();
+  expect_all_cut_anywhere<double>();
+}
+
 }  // namespace
 }  // namespace rehearse

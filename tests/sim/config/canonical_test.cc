@@ -79,6 +79,11 @@ checkpoint {
   every_steps: 10
   keep: 3
 }
+recovery {
+  max_restarts: 8
+  restart_delay: "10s"
+  heartbeat_timeout: "30s"
+}
 expect {
   outcome: DONE
   final_step: 20

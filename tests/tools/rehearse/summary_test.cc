@@ -31,11 +31,11 @@ json summary_of(const std::vector<std::string>& more) {
 TEST(Summary, HasTheFieldsItsReadersKnow) {
   const json summary = summary_of({});
   EXPECT_EQ(keys(summary), (std::set<std::string>{
-                               "scenario",          "seed",           "outcome",      "exit_code",   "scenario_sha256",
-                               "arithmetic_sha256", "weights_sha256", "events",       "messages",    "bytes_on_wire",
-                               "simulated_seconds", "wall_seconds",   "steps",        "losses",      "rank0_losses",
-                               "grad_norms",        "param_norms",    "memory",       "checkpoints", "communication",
-                               "expectations",      "event_digest",   "state_digests"}));
+                               "scenario",          "seed",           "outcome",       "exit_code",   "scenario_sha256",
+                               "arithmetic_sha256", "weights_sha256", "events",        "messages",    "bytes_on_wire",
+                               "simulated_seconds", "wall_seconds",   "steps",         "losses",      "rank0_losses",
+                               "grad_norms",        "param_norms",    "memory",        "checkpoints", "communication",
+                               "expectations",      "event_digest",   "state_digests", "recoveries",  "goodput"}));
   EXPECT_EQ(summary["steps"], 20);
   ASSERT_EQ(summary["state_digests"].size(), 20u);
   EXPECT_EQ(keys(summary["state_digests"][0]),
@@ -82,8 +82,9 @@ TEST(Summary, MetricsNumbersRoundTripAndNonFiniteOnesAreStrings) {
   step.memory.optimizer = Bytes(89'472);
   step.step_seconds = Duration::picoseconds(1'234'567'890'123);
   const json line = json::parse(write_metrics_line(step));
-  EXPECT_EQ(keys(line), (std::set<std::string>{"step", "applied_steps", "loss", "grad_norm", "lr", "param_norm",
-                                               "step_seconds", "tokens", "memory"}));
+  EXPECT_EQ(keys(line),
+            (std::set<std::string>{"step", "applied_steps", "loss", "grad_norm", "lr", "param_norm", "step_seconds",
+                                   "tokens", "memory", "attempt", "generation", "recoveries"}));
   EXPECT_EQ(line["memory"]["optimizer"], 89'472);
   EXPECT_EQ(line["loss"].get<double>(), 0.1 + 0.2);
   EXPECT_EQ(line["grad_norm"], "nan");

@@ -1,0 +1,156 @@
+#include "sim/cluster/supervisor.h"
+
+#include <new>
+#include <utility>
+
+#include "core/base/check.h"
+#include "core/base/error.h"
+
+namespace rehearse {
+namespace {
+
+// An event's argument: what it is in the low byte; above it the generation, or the rank and the kind of a crash.
+enum class Happening : std::uint64_t { kHeard, kStop, kStart, kCrash };
+
+std::uint64_t argument_of(Happening event, std::uint64_t rest) { return static_cast<std::uint64_t>(event) | rest << 8; }
+
+EventKind kind_of(Happening event) {
+  switch (event) {
+    case Happening::kHeard:
+      return EventKind::kDetected;
+    case Happening::kStop:
+      return EventKind::kStopped;
+    case Happening::kStart:
+      return EventKind::kRestart;
+    case Happening::kCrash:
+      return EventKind::kCrash;
+  }
+  check_failed(__FILE__, __LINE__, "unknown event of the supervisor");
+}
+
+// What the failure was; empty where a restart would not help.
+std::string cause_of(int rank, const std::exception_ptr& error) {
+  const std::string who = "rank " + std::to_string(rank);
+  try {
+    std::rethrow_exception(error);
+  } catch (const Error&) {
+    return "";
+  } catch (const std::bad_alloc&) {
+    return "";
+  } catch (const std::exception& failure) {
+    return who + " failed: " + failure.what();
+  }
+}
+
+}  // namespace
+
+Supervisor::Supervisor(World& world, const RecoveryConfig& config, Duration latency, RankProgram program,
+                       std::function<void(std::uint32_t)> on_restart)
+    : world_(world),
+      config_(config),
+      latency_(latency),
+      program_(std::move(program)),
+      on_restart_(std::move(on_restart)) {
+  world_.set_end_listener([this](int rank, const std::exception_ptr& error) { on_rank_end(rank, error); });
+}
+
+void Supervisor::start() { world_.start_all(program_); }
+
+void Supervisor::on_rank_end(int rank, std::exception_ptr error) {
+  if (error == nullptr || state_ != State::kRunning) return;
+  const std::string cause = cause_of(rank, error);
+  if (!cause.empty()) fail(cause, latency_);
+}
+
+void Supervisor::crash_soon(int rank, CrashKind kind) {
+  const std::uint64_t what = static_cast<std::uint64_t>(rank) << 8 | static_cast<std::uint64_t>(kind);
+  world_.kernel().schedule(world_.now(), this, argument_of(Happening::kCrash, what));
+}
+
+void Supervisor::crash(int rank, CrashKind kind) {
+  if (world_.state(rank) != World::RankState::kRunning) return;
+  // Before the process goes: with the last one the simulation would end.
+  if (state_ == State::kRunning) {
+    const std::string cause =
+        "rank " + std::to_string(rank) + (kind == CrashKind::kProcess ? " crashed" : " was lost with its host");
+    fail(cause, kind == CrashKind::kProcess ? latency_ : config_.heartbeat_timeout);
+  }
+  world_.crash(rank, kind);
+}
+
+void Supervisor::fail(const std::string& cause, Duration until_heard) {
+  state_ = State::kFailing;
+  open_ = RecoveryRecord();
+  open_.cause = cause;
+  open_.failed = world_.now();
+  hold();
+  world_.kernel().schedule(world_.now() + until_heard, this, argument_of(Happening::kHeard, generation_));
+}
+
+void Supervisor::on_event(std::uint64_t argument) {
+  const auto event = static_cast<Happening>(argument & 0xff);
+  const std::uint64_t rest = argument >> 8;
+  if (world_.kernel().is_heard()) {
+    EventRecord record(kind_of(event));
+    if (event == Happening::kCrash) record.rank = static_cast<std::int32_t>(rest >> 8);
+    record.generation = generation_;
+    world_.kernel().record(record);
+  }
+  switch (event) {
+    case Happening::kHeard:
+      return on_heard();
+    case Happening::kStop:
+      return on_stop();
+    case Happening::kStart:
+      return on_start();
+    case Happening::kCrash:
+      return crash(static_cast<int>(rest >> 8), static_cast<CrashKind>(rest & 0xff));
+  }
+}
+
+void Supervisor::on_heard() {
+  CHECK(state_ == State::kFailing);
+  open_.detected = world_.now();
+  state_ = State::kStopping;
+  world_.kernel().schedule(world_.now() + latency_, this, argument_of(Happening::kStop, generation_));
+}
+
+void Supervisor::on_stop() {
+  CHECK(state_ == State::kStopping);
+  for (int rank = 0; rank < world_.ranks(); ++rank) world_.crash(rank, CrashKind::kProcess);
+  if (std::cmp_greater_equal(recoveries_.size(), config_.max_restarts)) {
+    state_ = State::kGivenUp;
+    gave_up_ =
+        open_.cause + ", and the " + std::to_string(config_.max_restarts) + " restarts that recovery allows are used";
+    release();
+    return;
+  }
+  state_ = State::kWaiting;
+  world_.kernel().schedule(world_.now() + config_.restart_delay, this, argument_of(Happening::kStart, generation_));
+}
+
+void Supervisor::on_start() {
+  CHECK(state_ == State::kWaiting);
+  ++generation_;
+  open_.generation = generation_;
+  open_.restarted = world_.now();
+  recoveries_.push_back(open_);
+  state_ = State::kRunning;
+  on_restart_(generation_);
+  for (int rank = 0; rank < world_.ranks(); ++rank) world_.start(rank, program_, generation_);
+  release();
+}
+
+void Supervisor::hold() {
+  CHECK(!held_);
+  held_ = true;
+  world_.kernel().process_started();
+}
+
+void Supervisor::release() {
+  CHECK(held_);
+  held_ = false;
+  world_.kernel().process_ended();
+}
+
+}  // namespace rehearse
