@@ -128,6 +128,11 @@ TrainCounters take_over(RankContext& context, DataParallel<T>& parallel, const C
     throw InputError(plan.parent.child(step_directory_name(step)).text() +
                      ": the manifest's step or schedule is not that of the scenario: it was edited");
   }
+  // Nothing is drawn from in sequence, so there is no position to go back to.
+  if (!loaded.manifest.random_streams.empty()) {
+    throw InputError(plan.parent.child(step_directory_name(step)).text() + ": the manifest has the random stream \"" +
+                     loaded.manifest.random_streams.front().name + "\", which this job does not draw from");
+  }
   if (context.storing() == Storing::kElements) {
     std::size_t offset = 0;
     for (int unit = 0; unit < static_cast<int>(parallel.plan().units().size()); ++unit) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <string>
 #include <vector>
@@ -47,8 +48,7 @@ class Supervisor : private EventSink {
   void crash_soon(int rank, CrashKind kind);
 
   std::uint32_t generation() const { return generation_; }
-  const std::vector<RecoveryRecord>& recoveries() const { return recoveries_; }
-  std::vector<RecoveryRecord>& recoveries() { return recoveries_; }
+  std::deque<RecoveryRecord>& recoveries() { return recoveries_; }
   // Why the job was given up; empty where it was not.
   const std::string& gave_up() const { return gave_up_; }
 
@@ -73,7 +73,7 @@ class Supervisor : private EventSink {
   bool held_ = false;  // the simulation goes on although no rank may be left
   std::uint32_t generation_ = 0;
   RecoveryRecord open_;
-  std::vector<RecoveryRecord> recoveries_;
+  std::deque<RecoveryRecord> recoveries_;  // records stay where they are
   std::string gave_up_;
 };
 

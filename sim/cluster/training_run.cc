@@ -193,6 +193,7 @@ struct TrainingSession::Parts {
 
   void on_restart(std::uint32_t generation) {
     agreement.restart();
+    event_log.restart(generation);
     recorder.restart(generation);
     recorder.watch(&supervisor.recoveries().back());
     for (const auto& tracer : tracers) tracer->restart();
@@ -277,7 +278,8 @@ TrainingRecord TrainingSession::finish() {
   TrainingRecord& record = *record_;
   World& world = parts.world;
   conclude(world, end_, end_ == RunEnd::kBudget, record);
-  record.recoveries = parts.supervisor.recoveries();
+  const auto& recoveries = parts.supervisor.recoveries();
+  record.recoveries.assign(recoveries.begin(), recoveries.end());
   if (!parts.supervisor.gave_up().empty()) {
     record.outcome = Outcome::kFailed;
     record.failure = parts.supervisor.gave_up();

@@ -8,6 +8,8 @@ void EventLog::on_record(const EventRecord& record) {
     const Doing& now = doing(record.rank);
     complete.step = now.step;
     complete.phase = now.phase;
+    // What is seen of a rank from outside belongs to no message: the generation is the job's.
+    if (record.kind >= EventKind::kPhase) complete.generation = generation_;
   }
   for (EventListener* consumer : consumers_) consumer->on_record(complete);
 }

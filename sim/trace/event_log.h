@@ -17,6 +17,8 @@ class EventLog : public EventListener {
   // Consumers hear every record in the order they were added; they outlive the runs.
   void add(EventListener* consumer) { consumers_.push_back(consumer); }
   void on_record(const EventRecord& record) override;
+  // The job starts again in this generation.
+  void restart(std::uint32_t generation) { generation_ = generation; }
   // Rank `rank` goes on to a phase of a step.
   void enter(int rank, std::int64_t step, Phase phase);
 
@@ -28,6 +30,7 @@ class EventLog : public EventListener {
 
  private:
   Kernel& kernel_;
+  std::uint32_t generation_ = 0;
   std::vector<Doing> doing_;
   std::vector<EventListener*> consumers_;
 };

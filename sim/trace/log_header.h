@@ -3,11 +3,18 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+
+#include "core/base/digest.h"
 
 namespace rehearse {
 
 // The version of the records' meaning that this program writes and reads.
 inline constexpr std::uint32_t kLogSchemaVersion = 1;
+
+// The digest in a log's end that covers the header and the end itself (event_log.proto).
+Digest128 log_seal(std::string_view header_frame, std::uint64_t records, const std::string& event_digest,
+                   const std::string& outcome);
 
 // What an event log says of its run.
 struct LogHeader {

@@ -27,7 +27,8 @@ class LogReader::Frames {
   explicit Frames(std::istream* stream) : input_(stream) {}
 
   enum class Result { kFrame, kEnd, kCut, kDamaged };
-  Result next(trace::LogFrame& frame) {
+  // `bytes` gets the frame's, without their size.
+  Result next(trace::LogFrame& frame, std::string& bytes) {
     google::protobuf::io::CodedInputStream coded(&input_);
     const auto bytes_left = [&coded] {
       const void* data = nullptr;
@@ -39,7 +40,6 @@ class LogReader::Frames {
     std::uint64_t size = 0;
     if (!coded.ReadVarint64(&size)) return bytes_left() ? Result::kDamaged : Result::kCut;
     if (size > kLargestFrame) return Result::kDamaged;
-    std::string bytes;
     if (!coded.ReadString(&bytes, static_cast<int>(size))) return Result::kCut;
     if (!frame.ParseFromString(bytes)) return Result::kDamaged;
     return Result::kFrame;
@@ -65,7 +65,7 @@ void LogReader::refuse(const std::string& what) const { throw InputError(path_ +
 
 void LogReader::read_header() {
   trace::LogFrame frame;
-  const Frames::Result result = frames_->next(frame);
+  const Frames::Result result = frames_->next(frame, header_frame_);
   if (result == Frames::Result::kEnd) refuse("is empty; an event log begins with a header");
   if (result != Frames::Result::kFrame || !frame.has_header()) refuse("is not an event log: no header is found");
   const trace::LogHeader& in = frame.header();
@@ -87,7 +87,8 @@ void LogReader::read_header() {
 void LogReader::read_block() {
   const std::string where = "after record " + std::to_string(records_);
   trace::LogFrame frame;
-  switch (frames_->next(frame)) {
+  std::string bytes;
+  switch (frames_->next(frame, bytes)) {
     case Frames::Result::kFrame:
       break;
     case Frames::Result::kEnd:
@@ -102,9 +103,18 @@ void LogReader::read_block() {
              std::to_string(frame.end().records()));
     }
     trace::LogFrame more;
-    if (frames_->next(more) != Frames::Result::kEnd) refuse("is damaged: something follows the end");
+    if (frames_->next(more, bytes) != Frames::Result::kEnd) refuse("is damaged: something follows the end");
     event_digest_ = frame.end().event_digest();
     outcome_ = frame.end().outcome();
+    const Digest128 seal{frame.end().seal_high(), frame.end().seal_low()};
+    if (seal != log_seal(header_frame_, records_, event_digest_, outcome_)) {
+      refuse("is damaged: its header or its end was changed after it was written");
+    }
+    const std::string digest = digest_.finish();
+    if (digest != event_digest_) {
+      note_altered("its records have the digest " + digest + ", and it says " + event_digest_ +
+                   ": the file was changed after it was written");
+    }
     ended_ = true;
     return;
   }
@@ -169,20 +179,30 @@ void LogReader::read_block() {
     const std::string what = "records " + std::to_string(records_) + " to " +
                              std::to_string(records_ + static_cast<std::uint64_t>(count) - 1) +
                              " do not match their own digest: the file was changed after it was written";
-    if (altered_ == nullptr) refuse(what);
-    if (altered_->empty()) *altered_ = what;
+    note_altered(what);
   }
+}
+
+void LogReader::note_altered(const std::string& what) {
+  if (altered_ == nullptr) refuse(what);
+  if (altered_->empty()) *altered_ = what;
 }
 
 bool LogReader::next(EventRecord& record) {
   if (next_ == block_.size() && !ended_) {
     block_.clear();
     next_ = 0;
-    read_block();
+    try {
+      read_block();
+    } catch (...) {
+      block_.clear();  // nothing of it is to be had
+      throw;
+    }
   }
   if (ended_) return false;
   record = block_[next_++];
   ++records_;
+  digest_.on_record(record);
   return true;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/kernel/event_record.h"
+#include "sim/trace/event_digest.h"
 #include "sim/trace/log_header.h"
 
 namespace rehearse {
@@ -41,6 +42,7 @@ class LogReader : public RecordSource {
   class Frames;
   void read_header();
   void read_block();
+  void note_altered(const std::string& what);
   [[noreturn]] void refuse(const std::string& what) const;
 
   std::string path_;
@@ -48,6 +50,8 @@ class LogReader : public RecordSource {
   std::unique_ptr<std::istream> stream_;
   std::unique_ptr<Frames> frames_;
   LogHeader header_;
+  std::string header_frame_;
+  EventDigest digest_;  // of what was read
   std::vector<EventRecord> block_;
   std::size_t next_ = 0;
   std::uint64_t records_ = 0;  // read so far

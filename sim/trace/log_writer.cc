@@ -11,11 +11,16 @@
 namespace rehearse {
 namespace {
 
-void append_frame(const trace::LogFrame& frame, std::string& buffer) {
+// `frame` is the frame's bytes without their size.
+void append_sized(const std::string& frame, std::string& buffer) {
   google::protobuf::io::StringOutputStream stream(&buffer);
   google::protobuf::io::CodedOutputStream coded(&stream);
-  coded.WriteVarint32(static_cast<std::uint32_t>(frame.ByteSizeLong()));
-  frame.SerializeToCodedStream(&coded);
+  coded.WriteVarint32(static_cast<std::uint32_t>(frame.size()));
+  coded.WriteString(frame);
+}
+
+void append_frame(const trace::LogFrame& frame, std::string& buffer) {
+  append_sized(frame.SerializeAsString(), buffer);
 }
 
 // Writes a column unless all of it is `absent`.
@@ -94,12 +99,14 @@ LogWriter::LogWriter(const LogHeader& header, std::function<void(std::string_vie
   if (header.resumed_from.has_value()) out.set_resumed_from(*header.resumed_from);
   out.set_build(header.build);
   out.set_cpu(header.cpu);
-  append_frame(frame, buffer_);
+  header_frame_ = frame.SerializeAsString();
+  append_sized(header_frame_, buffer_);
   write_(buffer_);
 }
 
 void LogWriter::on_record(const EventRecord& record) {
   block_.push_back(record);
+  digest_.on_record(record);
   ++records_;
   if (block_.size() == kRecordsPerBlock) flush();
 }
@@ -116,12 +123,16 @@ void LogWriter::flush() {
   write_(buffer_);
 }
 
-void LogWriter::finish(const std::string& event_digest, const std::string& outcome) {
+void LogWriter::finish(const std::string& outcome) {
   flush();
+  const std::string event_digest = digest_.finish();
   trace::LogFrame frame;
   frame.mutable_end()->set_records(records_);
   frame.mutable_end()->set_event_digest(event_digest);
   frame.mutable_end()->set_outcome(outcome);
+  const Digest128 seal = log_seal(header_frame_, records_, event_digest, outcome);
+  frame.mutable_end()->set_seal_high(seal.high);
+  frame.mutable_end()->set_seal_low(seal.low);
   buffer_.clear();
   append_frame(frame, buffer_);
   write_(buffer_);

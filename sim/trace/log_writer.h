@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/kernel/event_record.h"
+#include "sim/trace/event_digest.h"
 #include "sim/trace/log_header.h"
 
 namespace rehearse {
@@ -17,8 +18,8 @@ class LogWriter : public EventListener {
   LogWriter(const LogHeader& header, std::function<void(std::string_view)> write);
 
   void on_record(const EventRecord& record) override;
-  // The rest, and the end.
-  void finish(const std::string& event_digest, const std::string& outcome);
+  // The rest, and the end: the digest of what was written, and how the run ended.
+  void finish(const std::string& outcome);
 
  private:
   void flush();
@@ -26,6 +27,8 @@ class LogWriter : public EventListener {
   std::function<void(std::string_view)> write_;
   std::vector<EventRecord> block_;
   std::uint64_t records_ = 0;
+  EventDigest digest_;
+  std::string header_frame_;
   std::string buffer_;
 };
 

@@ -31,7 +31,8 @@ class StateGroups {
     states.clear();
     if (!has_) return false;
     const std::int64_t step = record_.step;
-    for (; has_ && record_.step == step; advance()) {
+    const std::uint32_t generation = record_.generation;
+    for (; has_ && record_.step == step && record_.generation == generation; advance()) {
       states[Key(order_of(record_.component), record_.rank, record_.index, record_.offset)] = record_;
     }
     return true;
@@ -66,7 +67,29 @@ bool same_state(const EventRecord& a, const EventRecord& b) {
   return a.step == b.step && a.size == b.size && a.digest == b.digest;
 }
 
+// What a restarted job starts with is what an earlier attempt ended with.
+bool is_of_an_attempt(const EventRecord& record) {
+  if (record.kind != EventKind::kState) return false;
+  const bool at_start = record.phase == Phase::kLoad || record.phase == Phase::kStart;
+  return record.generation == 0 || !at_start;
+}
+
 }  // namespace
+
+LastAttempts::LastAttempts(const std::function<std::unique_ptr<RecordSource>()>& open) : source_(open()) {
+  const std::unique_ptr<RecordSource> first_pass = open();
+  EventRecord record;
+  while (first_pass->next(record)) {
+    if (is_of_an_attempt(record)) last_generation_[record.step] = record.generation;
+  }
+}
+
+bool LastAttempts::next(EventRecord& record) {
+  while (source_->next(record)) {
+    if (is_of_an_attempt(record) && last_generation_.at(record.step) == record.generation) return true;
+  }
+  return false;
+}
 
 std::optional<StateDifference> first_state_difference(RecordSource& a, RecordSource& b) {
   StateGroups groups_a(a);

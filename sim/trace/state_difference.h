@@ -1,6 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
 #include <optional>
 
 #include "sim/trace/log_reader.h"
@@ -16,6 +19,19 @@ struct StateDifference {
   std::int64_t offset = -1;  // of the digest's first element in the tensor
   std::optional<EventRecord> a;
   std::optional<EventRecord> b;
+};
+
+// The states of a log in which a job may have gone back: of each step the last attempt alone, as the job's result has
+// it. Reads the log twice.
+class LastAttempts : public RecordSource {
+ public:
+  // `open` gives the log from its beginning.
+  explicit LastAttempts(const std::function<std::unique_ptr<RecordSource>()>& open);
+  bool next(EventRecord& record) override;
+
+ private:
+  std::unique_ptr<RecordSource> source_;
+  std::map<std::int64_t, std::uint32_t> last_generation_;  // by step
 };
 
 // Compares the states of two logs by what they are of, not by when they were: this is what D2 and D3 are about, where

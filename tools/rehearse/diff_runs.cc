@@ -95,8 +95,8 @@ class Comparison {
     return difference;
   }
   std::optional<StateDifference> first_state() const {
-    WithoutFaults one(a_);
-    WithoutFaults other(b_);
+    LastAttempts one([this] { return std::make_unique<WithoutFaults>(a_); });
+    LastAttempts other([this] { return std::make_unique<WithoutFaults>(b_); });
     return first_state_difference(one, other);
   }
 

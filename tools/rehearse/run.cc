@@ -86,7 +86,7 @@ class Listener {
   }
   // The run is over, however it ended.
   void end_log(const TrainingRecord& record) {
-    if (log_) log_->finish(record.event_digest, name_of(record.outcome));
+    if (log_) log_->finish(name_of(record.outcome));
   }
   // The same while the run is judged.
   TrainingHooks judging_hooks() {

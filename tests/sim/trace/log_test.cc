@@ -96,9 +96,9 @@ TEST(EventLogFile, GivesBackHowTheRunEnded) {
   std::string bytes;
   LogWriter writer(some_header(), [&bytes](std::string_view piece) { bytes += piece; });
   for (const EventRecord& record : likely_records(5)) writer.on_record(record);
-  writer.finish(std::string(64, '7'), "DEADLOCK");
+  writer.finish("DEADLOCK");
   const ReadLog log = read_log(bytes);
-  EXPECT_EQ(log.event_digest, std::string(64, '7'));
+  EXPECT_EQ(log.event_digest, digest_of(likely_records(5)));
   EXPECT_EQ(log.outcome, "DEADLOCK");
 }
 
@@ -122,7 +122,7 @@ TEST(LogWriter, WritesEachBlockWhenItIsFull) {
     writer.on_record(record);
   }
   EXPECT_EQ(written_after, (std::vector<std::size_t>{0, 4096, 8192}));
-  writer.finish(kSomeDigest, "DONE");
+  writer.finish("DONE");
   EXPECT_EQ(written_after, (std::vector<std::size_t>{0, 4096, 8192, 10000, 10000})) << "the rest, and the end";
 }
 

@@ -14,7 +14,13 @@
 namespace rehearse {
 
 inline const std::string kLogPath = "dir/events.bin";
-inline const std::string kSomeDigest(64, 'd');
+
+// The event digest of these records.
+inline std::string digest_of(const std::vector<EventRecord>& records) {
+  EventDigest digest;
+  for (const EventRecord& record : records) digest.on_record(record);
+  return digest.finish();
+}
 
 inline LogHeader some_header() {
   LogHeader header;
@@ -34,7 +40,7 @@ inline std::vector<std::string> write_pieces(const std::vector<EventRecord>& rec
   std::vector<std::string> pieces;
   LogWriter writer(header, [&pieces](std::string_view bytes) { pieces.emplace_back(bytes); });
   for (const EventRecord& record : records) writer.on_record(record);
-  writer.finish(kSomeDigest, "DONE");
+  writer.finish("DONE");
   return pieces;
 }
 

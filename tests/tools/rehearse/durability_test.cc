@@ -55,7 +55,7 @@ void write_all(const std::string& path) {
     out.append_metrics(kMetricsLine);
     out.export_checkpoint(checkpoint_of(step), 2);
   }
-  events.finish("", "DONE");
+  events.finish("DONE");
   out.finish({checkpoint_of(6)}, kSummaryText);
 }
 

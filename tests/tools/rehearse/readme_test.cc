@@ -63,7 +63,7 @@ TEST_F(Readme, ItsCommandsWork) {
   for (const tidy::ReadmeCommand& command : tidy::read_readme_commands(readme_)) {
     if (command.words.front() != "build/release/rehearse") continue;
     const Ran result = rehearse({command.words.begin() + 1, command.words.end()});
-    const std::string& line = lines_of(readme_)[static_cast<std::size_t>(command.line - 1)];
+    const std::string line = lines_of(readme_)[static_cast<std::size_t>(command.line - 1)];
     const int expected = line.find("# exits with 1") != std::string::npos ? 1 : 0;
     EXPECT_EQ(result.code, expected) << "README.md:" << command.line << ": " << result.err << result.out;
     ++ran;
