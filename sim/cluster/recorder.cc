@@ -36,15 +36,16 @@ void ObserverFan::on_end(int rank, const TensorsView& parameters) {
 
 void Recorder::on_start(int rank, std::int64_t step, const TensorsView&, Digest128 optimizer_state) {
   ++ranks_started_;
-  if (generation_ == 0) {
+  if (step == record_.first_step - 1) {
     record_.start_optimizer_state[rank] = optimizer_state;
     if (ranks_started_ == scenario_.ranks) record_.start_parameters = agreement_.after(step).digest;
-    return;
   }
+  if (generation_ == 0) return;
   if (ranks_started_ == 1) {
     // What came after the state that the job goes back to is done again.
     std::erase_if(record_.steps, [step](const StepRecord& one) { return one.report.step > step; });
     std::erase_if(record_.evals, [step](const EvalRecord& one) { return one.step > step || step == 0; });
+    std::erase_if(record_.checkpoint_failures, [step](const CheckpointFailure& one) { return one.step > step; });
     // It may have been published without rank 0 having come to say so.
     if (step >= record_.first_step && !is_committed(step)) commit(step);
   }
@@ -120,13 +121,12 @@ CheckpointRecord Recorder::checkpoint_on_disk(std::int64_t step) const {
 void Recorder::on_checkpoint(int rank, const CheckpointReport& report, Digest128 optimizer_state) {
   if (scenario_.expect.resume_from == report.step) record_.resume_optimizer_state[rank] = optimizer_state;
   if (rank != 0) return;
-  const std::string step = "step " + std::to_string(report.step) + ": ";
   if (!report.rotation_problem.empty()) {
-    record_.checkpoint_failures.push_back(step +
-                                          "saved, but older ones could not be deleted: " + report.rotation_problem);
+    record_.checkpoint_failures.push_back(
+        CheckpointFailure{report.step, "saved, but older ones could not be deleted: " + report.rotation_problem});
   }
   if (!report.problem.empty()) {
-    record_.checkpoint_failures.push_back(step + report.problem);
+    record_.checkpoint_failures.push_back(CheckpointFailure{report.step, report.problem});
     return;
   }
   commit(report.step);

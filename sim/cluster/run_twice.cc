@@ -52,6 +52,7 @@ TrainingRecord run_twice(const Scenario& scenario, const std::optional<ResumeFro
   while (first_runs || second_runs) {
     if (first_runs) first_runs = first.advance(kEventsATurn);
     if (second_runs) second_runs = second.advance(kEventsATurn) && !comparison.difference().has_value();
+    if (comparison.difference().has_value()) queue.close();
     if (hooks.interrupted && hooks.interrupted()) break;
   }
   const bool ended = !first_runs && !second_runs;

@@ -57,34 +57,43 @@ Supervisor::Supervisor(World& world, const RecoveryConfig& config, Duration late
 void Supervisor::start() { world_.start_all(program_); }
 
 void Supervisor::on_rank_end(int rank, std::exception_ptr error) {
-  if (error == nullptr || state_ != State::kRunning) return;
+  if (error == nullptr) return;
   const std::string cause = cause_of(rank, error);
-  if (!cause.empty()) fail(cause, latency_);
+  // What the others fail of then follows from it.
+  if (cause.empty()) hopeless_ = true;
+  fail(cause, latency_);
 }
 
 void Supervisor::crash_soon(int rank, CrashKind kind) {
   const std::uint64_t what = static_cast<std::uint64_t>(rank) << 8 | static_cast<std::uint64_t>(kind);
+  world_.doom(rank);
   world_.kernel().schedule(world_.now(), this, argument_of(Happening::kCrash, what));
 }
 
 void Supervisor::crash(int rank, CrashKind kind) {
   if (world_.state(rank) != World::RankState::kRunning) return;
   // Before the process goes: with the last one the simulation would end.
-  if (state_ == State::kRunning) {
-    const std::string cause =
-        "rank " + std::to_string(rank) + (kind == CrashKind::kProcess ? " crashed" : " was lost with its host");
-    fail(cause, kind == CrashKind::kProcess ? latency_ : config_.heartbeat_timeout);
-  }
+  const std::string cause =
+      "rank " + std::to_string(rank) + (kind == CrashKind::kProcess ? " crashed" : " was lost with its host");
+  fail(cause, kind == CrashKind::kProcess ? latency_ : config_.heartbeat_timeout);
   world_.crash(rank, kind);
 }
 
 void Supervisor::fail(const std::string& cause, Duration until_heard) {
-  state_ = State::kFailing;
-  open_ = RecoveryRecord();
+  if (hopeless_ || (state_ != State::kRunning && state_ != State::kFailing)) return;
+  const TimePoint heard = world_.now() + until_heard;
+  if (state_ == State::kFailing) {
+    // Of several failures the supervisor acts on the one that it hears of first.
+    if (heard >= heard_at_) return;
+  } else {
+    state_ = State::kFailing;
+    open_ = RecoveryRecord();
+    open_.failed = world_.now();
+    hold();
+  }
   open_.cause = cause;
-  open_.failed = world_.now();
-  hold();
-  world_.kernel().schedule(world_.now() + until_heard, this, argument_of(Happening::kHeard, generation_));
+  heard_at_ = heard;
+  world_.kernel().schedule(heard, this, argument_of(Happening::kHeard, generation_));
 }
 
 void Supervisor::on_event(std::uint64_t argument) {
@@ -109,7 +118,8 @@ void Supervisor::on_event(std::uint64_t argument) {
 }
 
 void Supervisor::on_heard() {
-  CHECK(state_ == State::kFailing);
+  // News of a failure that the supervisor has acted on already, maybe a generation ago.
+  if (state_ != State::kFailing || world_.now() != heard_at_) return;
   open_.detected = world_.now();
   state_ = State::kStopping;
   world_.kernel().schedule(world_.now() + latency_, this, argument_of(Happening::kStop, generation_));

@@ -70,7 +70,9 @@ class Supervisor : private EventSink {
   RankProgram program_;
   std::function<void(std::uint32_t)> on_restart_;
   State state_ = State::kRunning;
-  bool held_ = false;  // the simulation goes on although no rank may be left
+  bool hopeless_ = false;  // a rank failed of what a restart does not mend
+  TimePoint heard_at_;     // when the supervisor will hear of the failure
+  bool held_ = false;      // the simulation goes on although no rank may be left
   std::uint32_t generation_ = 0;
   RecoveryRecord open_;
   std::deque<RecoveryRecord> recoveries_;  // records stay where they are

@@ -129,8 +129,8 @@ void conclude(World& world, RunEnd end, bool interrupted, TrainingRecord& record
 
 }  // namespace
 
-// Everything of a run but its record; the world comes last and goes first: its coroutines see all of this until they
-// are destroyed.
+// Everything of a run but its record. The world's coroutines see what stands before it until they are destroyed; what
+// stands behind it, their end does not touch.
 struct TrainingSession::Parts {
   Parts(const Scenario& run_scenario, const std::optional<ResumeFrom>& resume, const TrainingHooks& run_hooks,
         TrainingRecord& record)
@@ -188,6 +188,7 @@ struct TrainingSession::Parts {
     FaultInjector::Hooks injector_hooks;
     injector_hooks.on_fault = [this, &record](const FaultRecord& fault) { on_fault(fault, record); };
     injector_hooks.crash = [this](int rank, CrashKind kind) { supervisor.crash_soon(rank, kind); };
+    injector_hooks.is_up = [this](int rank) { return world.is_up(rank); };
     return injector_hooks;
   }
 
@@ -279,6 +280,7 @@ TrainingRecord TrainingSession::finish() {
   World& world = parts.world;
   conclude(world, end_, end_ == RunEnd::kBudget, record);
   const auto& recoveries = parts.supervisor.recoveries();
+  record.faults_not_struck = parts.injector.not_struck();
   record.recoveries.assign(recoveries.begin(), recoveries.end());
   if (!parts.supervisor.gave_up().empty()) {
     record.outcome = Outcome::kFailed;
@@ -292,6 +294,7 @@ TrainingRecord TrainingSession::finish() {
   for (const RankMemory& memory : record.memory) optimizer.push_back(memory.optimizer);
   // An optimizer exists once every rank has come to training.
   if (std::cmp_equal(record.start_optimizer_state.size(), parts.scenario.ranks)) {
+    record.optimizer_checked = true;
     if (auto violation = check_optimizer_memory(parts.scenario.train, optimizer)) {
       record.violations.push_back(*violation);
     }

@@ -71,6 +71,15 @@ struct SecondRun {
   std::string difference;      // empty: all were
 };
 
+// A save that failed, or whose rotation did.
+struct CheckpointFailure {
+  std::int64_t step = 0;
+  std::string problem;
+};
+inline std::string text_of(const CheckpointFailure& failure) {
+  return "step " + std::to_string(failure.step) + ": " + failure.problem;
+}
+
 // What a run gave. Arrays have one entry a finished step, from `first_step` on.
 struct TrainingRecord {
   Outcome outcome = Outcome::kDone;
@@ -88,10 +97,12 @@ struct TrainingRecord {
   std::map<int, Digest128> resume_optimizer_state;
   std::vector<CheckpointRecord> checkpoints;          // committed and still there, oldest first
   std::optional<CheckpointRecord> resume_checkpoint;  // of expect.resume_from, even where rotation took it
-  std::vector<std::string> checkpoint_failures;
+  std::vector<CheckpointFailure> checkpoint_failures;
+  bool optimizer_checked = false;                 // the optimizer's bytes against the formula
   std::vector<std::string> violations;            // invariants that broke
   std::optional<double> accumulation_difference;  // where the scenario asks for it
   std::vector<FaultRecord> faults;                // that struck, in order
+  std::vector<std::string> faults_not_struck;     // whose time or address did not come, in words
   std::vector<RecoveryRecord> recoveries;         // in order
   std::optional<SecondRun> second_run;
   std::uint64_t events = 0;

@@ -28,6 +28,12 @@ Verdict judge_outcome(const Scenario& scenario, const TrainingRecord& record) {
   return verdict("outcome", held, detail);
 }
 
+std::string held_invariants(const TrainingRecord& record) {
+  std::string text = "replicas equal after every step";
+  if (record.optimizer_checked) text += ", optimizer bytes by the formula";
+  return text;
+}
+
 Verdict judge_digest(const char* name, const std::string& expected, const std::string& found) {
   const bool held = expected == found;
   return verdict(name, held, held ? "the one that is expected" : "expected " + expected + ", found " + found);
@@ -85,7 +91,8 @@ std::string difference(const TrainingRecord& whole, const TrainingRecord& contin
     return "the loaded parameters differ from those after " + at_step(step);
   }
   for (const auto& [rank, saved] : whole.resume_optimizer_state) {
-    if (continued.start_optimizer_state.at(rank) != saved) {
+    const auto loaded = continued.start_optimizer_state.find(rank);
+    if (loaded == continued.start_optimizer_state.end() || loaded->second != saved) {
       return "rank " + std::to_string(rank) + " loaded other master weights or moments than it saved";
     }
   }
@@ -174,9 +181,8 @@ std::vector<Verdict> judge(const Scenario& scenario, const TrainingRecord& recor
   verdicts.push_back(judge_outcome(scenario, record));
   std::string violations;
   for (const std::string& violation : record.violations) violations += (violations.empty() ? "" : "; ") + violation;
-  verdicts.push_back(verdict(
-      "invariants", record.violations.empty(),
-      record.violations.empty() ? "replicas equal after every step, optimizer bytes by the formula" : violations));
+  verdicts.push_back(verdict("invariants", record.violations.empty(),
+                             record.violations.empty() ? held_invariants(record) : violations));
   if (record.second_run.has_value()) {
     const SecondRun& second = *record.second_run;
     verdicts.push_back(verdict("determinism", second.difference.empty(),
@@ -187,7 +193,9 @@ std::vector<Verdict> judge(const Scenario& scenario, const TrainingRecord& recor
   }
   if (!record.checkpoint_failures.empty()) {
     std::string failures;
-    for (const std::string& failure : record.checkpoint_failures) failures += (failures.empty() ? "" : "; ") + failure;
+    for (const CheckpointFailure& failure : record.checkpoint_failures) {
+      failures += (failures.empty() ? "" : "; ") + text_of(failure);
+    }
     verdicts.push_back(verdict("checkpoints", false, failures));
   }
   if (record.outcome == Outcome::kInterrupted) return verdicts;

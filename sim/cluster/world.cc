@@ -140,6 +140,16 @@ void World::crash(int rank, CrashKind kind) {
   }
 }
 
+void World::doom(int rank) {
+  if (state(rank) != RankState::kRunning) return;
+  nodes_[static_cast<std::size_t>(rank)]->incarnations.back()->process().doom();
+}
+
+bool World::is_up(int rank) const {
+  return state(rank) == RankState::kRunning &&
+         !nodes_[static_cast<std::size_t>(rank)]->incarnations.back()->process().is_doomed();
+}
+
 World::RankState World::state(int rank) const {
   const Node& node = *nodes_[static_cast<std::size_t>(rank)];
   if (node.incarnations.empty()) return RankState::kNotStarted;

@@ -57,6 +57,12 @@ class World {
   // a coroutine of that rank.
   void crash(int rank, CrashKind kind = CrashKind::kProcess);
 
+  // The rank will crash() at this moment, by an event to come: what it still does before, its end included, does not
+  // count.
+  void doom(int rank);
+  // Whether the rank runs and is not doomed.
+  bool is_up(int rank) const;
+
   // Called when a rank's program has ended by itself, with what it threw or null.
   void set_end_listener(std::function<void(int rank, const std::exception_ptr& error)> listener) {
     end_listener_ = std::move(listener);

@@ -165,7 +165,14 @@ void convert_faults(const config::Scenario& message, const Origins& origins, Sce
   }
   for (int i = 0; i < message.faults().crash_size(); ++i) {
     const std::string path = "faults.crash[" + std::to_string(i) + "]";
-    scenario.faults.crashes.push_back(convert_crash(message.faults().crash(i), path, origins, scenario));
+    const CrashFault crash = convert_crash(message.faults().crash(i), path, origins, scenario);
+    for (const CrashFault& other : scenario.faults.crashes) {
+      if (other.at == crash.at && other.time == crash.time) {
+        origins.fail(
+            path, "found a second crash of rank " + std::to_string(crash.at.rank) + " at the same place; allowed: one");
+      }
+    }
+    scenario.faults.crashes.push_back(crash);
   }
   scenario.recovery.max_restarts = static_cast<int>(message.recovery().max_restarts());
   scenario.recovery.restart_delay = parse_duration(message.recovery().restart_delay());

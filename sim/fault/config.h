@@ -15,6 +15,7 @@ struct FaultAddress {
   int rank = 0;
   std::int64_t step = 0;
   Phase phase = Phase::kData;
+  bool operator==(const FaultAddress&) const = default;
 };
 
 // What of a rank's memory a fault of numbers strikes.

@@ -52,6 +52,7 @@ const char* name_of(FaultTarget target) {
 }
 
 void FaultInjector::strike(int rank, std::int64_t step, Phase phase, const StateMemory& memory) {
+  if (!hooks_.is_up(rank)) return;
   for (std::size_t i = 0; i < plan_.flips.size(); ++i) {
     const FlipFault& flip = plan_.flips[i];
     if (flips_fired_[i] || flip.at.rank != rank || flip.at.step != step || flip.at.phase != phase) continue;
@@ -69,13 +70,34 @@ void FaultInjector::strike(int rank, std::int64_t step, Phase phase, const State
     if (crash.at.rank != rank || crash.at.step != step || crash.at.phase != phase) continue;
     crashes_fired_[i] = true;
     fire(crash);
+    return;
   }
 }
 
 void FaultInjector::strike_in_time(std::size_t crash) {
   CHECK(!crashes_fired_[crash] && plan_.crashes[crash].time.has_value());
+  if (!hooks_.is_up(plan_.crashes[crash].at.rank)) return;
   crashes_fired_[crash] = true;
   fire(plan_.crashes[crash]);
+}
+
+std::vector<std::string> FaultInjector::not_struck() const {
+  const auto where = [](const FaultAddress& at) {
+    return "rank " + std::to_string(at.rank) + ", step " + std::to_string(at.step) + ", " + name_of(at.phase);
+  };
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < plan_.flips.size(); ++i) {
+    if (!flips_fired_[i]) texts.push_back("the bit flip of " + where(plan_.flips[i].at));
+  }
+  for (std::size_t i = 0; i < plan_.crashes.size(); ++i) {
+    const CrashFault& crash = plan_.crashes[i];
+    if (crashes_fired_[i]) continue;
+    texts.push_back(crash.time.has_value()
+                        ? "the crash of rank " + std::to_string(crash.at.rank) + " at " +
+                              to_string(crash.time->since_start()) + ": the run was over, or the rank was down"
+                        : "the crash of " + where(crash.at));
+  }
+  return texts;
 }
 
 void FaultInjector::fire(const CrashFault& crash) {

@@ -23,8 +23,10 @@ class FaultInjector : public Disturbance {
   struct Hooks {
     // Hears of each fault when it has struck, without its time.
     std::function<void(const FaultRecord&)> on_fault;
-    // Has the rank die, not before this call is over.
+    // Has the rank die, not before this call is over; nothing more that it does counts.
     std::function<void(int rank, CrashKind kind)> crash;
+    // False for a rank that is down, or about to die: no fault strikes it.
+    std::function<bool(int rank)> is_up;
   };
   FaultInjector(const FaultPlan& plan, Hooks hooks)
       : plan_(plan),
@@ -33,8 +35,10 @@ class FaultInjector : public Disturbance {
         hooks_(std::move(hooks)) {}
 
   void strike(int rank, std::int64_t step, Phase phase, const StateMemory& memory) override;
-  // The plan's n-th crash, which has a time, is due.
+  // The plan's n-th crash, which has a time, is due. It finds nobody where the rank is down.
   void strike_in_time(std::size_t crash);
+  // What never struck, in words.
+  std::vector<std::string> not_struck() const;
 
  private:
   void fire(const CrashFault& crash);

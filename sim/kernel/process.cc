@@ -82,7 +82,7 @@ std::uint32_t Process::spawn(std::string name, Task<> task) {
 }
 
 void Process::on_activity_end(std::uint32_t activity, std::exception_ptr error) {
-  if (state_ != State::kRunning) return;
+  if (state_ != State::kRunning || doomed_) return;
   if (activity == kMain) {
     on_main_end(std::move(error));
     return;

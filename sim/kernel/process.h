@@ -38,6 +38,10 @@ class Process {
   // this process's coroutines (schedule an event at now instead).
   void kill();
 
+  // It will be killed by an event of this moment, so its main Task does not end it any more.
+  void doom() { doomed_ = true; }
+  bool is_doomed() const { return doomed_; }
+
   // An operation of the running activity. Its starter completes it through the kernel.
   PendingOp& begin(const WaitInfo& wait, Completion<> done);
   PendingOp& begin(const WaitInfo& wait, Completion<Payload> done);
@@ -75,6 +79,7 @@ class Process {
   Kernel& kernel_;
   int rank_;
   State state_ = State::kNew;
+  bool doomed_ = false;
   std::unique_ptr<StartSink> start_sink_;
   std::function<Task<>()> main_;
   std::function<void(std::exception_ptr)> on_end_;

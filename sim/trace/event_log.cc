@@ -6,7 +6,8 @@ void EventLog::on_record(const EventRecord& record) {
   EventRecord complete = record;
   if (record.rank >= 0) {
     const Doing& now = doing(record.rank);
-    complete.step = now.step;
+    // A state says itself which step it is of.
+    if (record.kind != EventKind::kState) complete.step = now.step;
     complete.phase = now.phase;
     // What is seen of a rank from outside belongs to no message: the generation is the job's.
     if (record.kind >= EventKind::kPhase) complete.generation = generation_;

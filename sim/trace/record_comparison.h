@@ -47,7 +47,14 @@ std::optional<RecordDifference> first_difference(RecordSource& expected, RecordS
 // Records that one run has made and another has yet to be compared with.
 class RecordQueue : public EventListener, public RecordSource {
  public:
-  void on_record(const EventRecord& record) override { records_.push_back(record); }
+  void on_record(const EventRecord& record) override {
+    if (!closed_) records_.push_back(record);
+  }
+  // Nobody compares any more.
+  void close() {
+    closed_ = true;
+    records_.clear();
+  }
   bool next(EventRecord& record) override {
     if (records_.empty()) return false;
     record = records_.front();
@@ -57,6 +64,7 @@ class RecordQueue : public EventListener, public RecordSource {
 
  private:
   std::deque<EventRecord> records_;
+  bool closed_ = false;
 };
 
 }  // namespace rehearse

@@ -67,21 +67,21 @@ bool same_state(const EventRecord& a, const EventRecord& b) {
   return a.step == b.step && a.size == b.size && a.digest == b.digest;
 }
 
-// What a restarted job starts with is what an earlier attempt ended with.
-bool is_of_an_attempt(const EventRecord& record) {
-  if (record.kind != EventKind::kState) return false;
-  const bool at_start = record.phase == Phase::kLoad || record.phase == Phase::kStart;
-  return record.generation == 0 || !at_start;
-}
-
 }  // namespace
 
-LastAttempts::LastAttempts(const std::function<std::unique_ptr<RecordSource>()>& open) : source_(open()) {
+LastAttempts::LastAttempts(const std::function<std::unique_ptr<RecordSource>()>& open, std::int64_t start_step)
+    : source_(open()), start_step_(start_step) {
   const std::unique_ptr<RecordSource> first_pass = open();
   EventRecord record;
   while (first_pass->next(record)) {
     if (is_of_an_attempt(record)) last_generation_[record.step] = record.generation;
   }
+}
+
+bool LastAttempts::is_of_an_attempt(const EventRecord& record) const {
+  if (record.kind != EventKind::kState) return false;
+  const bool at_start = record.phase == Phase::kLoad || record.phase == Phase::kStart;
+  return record.generation == 0 || !at_start || record.step == start_step_;
 }
 
 bool LastAttempts::next(EventRecord& record) {

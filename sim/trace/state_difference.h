@@ -25,12 +25,16 @@ struct StateDifference {
 // it. Reads the log twice.
 class LastAttempts : public RecordSource {
  public:
-  // `open` gives the log from its beginning.
-  explicit LastAttempts(const std::function<std::unique_ptr<RecordSource>()>& open);
+  // `open` gives the log from its beginning; its run started after `start_step`.
+  explicit LastAttempts(const std::function<std::unique_ptr<RecordSource>()>& open, std::int64_t start_step = 0);
   bool next(EventRecord& record) override;
 
  private:
+  // What a restarted job starts with is what an earlier attempt ended with, unless it starts from the very start.
+  bool is_of_an_attempt(const EventRecord& record) const;
+
   std::unique_ptr<RecordSource> source_;
+  std::int64_t start_step_;
   std::map<std::int64_t, std::uint32_t> last_generation_;  // by step
 };
 

@@ -95,8 +95,8 @@ class Comparison {
     return difference;
   }
   std::optional<StateDifference> first_state() const {
-    LastAttempts one([this] { return std::make_unique<WithoutFaults>(a_); });
-    LastAttempts other([this] { return std::make_unique<WithoutFaults>(b_); });
+    LastAttempts one([this] { return std::make_unique<WithoutFaults>(a_); }, a_.header.resumed_from.value_or(0));
+    LastAttempts other([this] { return std::make_unique<WithoutFaults>(b_); }, b_.header.resumed_from.value_or(0));
     return first_state_difference(one, other);
   }
 
@@ -222,7 +222,9 @@ class Comparison {
     request.component = difference.component;
     request.tensor = difference.tensor;
     request.offset = difference.offset;
+    request.digest = difference.a->digest;
     const Captured one = capture_state(a_, request);
+    request.digest = difference.b->digest;
     const Captured other = capture_state(b_, request);
     bool reproduced = true;
     const auto check = [&](const char* name, const Captured& captured, const EventRecord& record) {

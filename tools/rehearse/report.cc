@@ -19,8 +19,7 @@ std::string resume_line(const FinishedRun& run, const Style& style) {
       "continued from step " + std::to_string(*from) + " to " + std::to_string(run.scenario->train.steps);
   std::string line = "\n";
   line += verdict->held ? style.good("RESUME VERIFIED") : style.bad("RESUME FAILED");
-  line += ": " + steps;
-  return line + (verdict->held ? ", weights and losses byte-equal\n" : ": " + verdict->detail + "\n");
+  return line + (verdict->held ? ": " + steps + ", weights and losses byte-equal\n" : ": " + verdict->detail + "\n");
 }
 
 std::string outcome_text(const FinishedRun& run, const Style& style) {

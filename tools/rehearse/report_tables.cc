@@ -164,14 +164,15 @@ std::string checkpoint_table(const TrainingRecord& record, const Style& style) {
     }
     out += section_title("Checkpoints", style) + table.text(style);
   }
-  for (const std::string& failure : record.checkpoint_failures) {
+  for (const CheckpointFailure& one : record.checkpoint_failures) {
+    const std::string failure = text_of(one);
     out += "  " + style.bad("NOT SAVED") + " " + failure + "\n";
   }
   return out;
 }
 
 std::string fault_lines(const TrainingRecord& record, const Style& style) {
-  if (record.faults.empty() && record.recoveries.empty()) return "";
+  if (record.faults.empty() && record.recoveries.empty() && record.faults_not_struck.empty()) return "";
   std::multimap<TimePoint, std::string> lines;
   for (const FaultRecord& fault : record.faults) {
     std::string where = "rank " + std::to_string(fault.at.rank);
@@ -190,7 +191,8 @@ std::string fault_lines(const TrainingRecord& record, const Style& style) {
     std::string from = recovery.from_checkpoint
                            ? "from the checkpoint of step " + std::to_string(recovery.resumed_step) + ", " +
                                  grouped(recovery.read.count()) + " bytes read"
-                           : "from the start: there is no checkpoint";
+                           : std::string("from the start: there is no checkpoint") +
+                                 (recovery.rejected.empty() ? "" : " that all ranks can load");
     lines.emplace(recovery.resumed, "training goes on " + from + "; " + std::to_string(lost) +
                                         (lost == 1 ? " step is" : " steps are") + " done again, " +
                                         after(recovery.resumed));
@@ -199,6 +201,9 @@ std::string fault_lines(const TrainingRecord& record, const Style& style) {
   for (const auto& [time, line] : lines) {
     const std::string when = to_string(time.since_start());
     out += wrapped(line, std::string(14, ' '), kReportColumns).replace(2, when.size(), when);
+  }
+  for (const std::string& fault : record.faults_not_struck) {
+    out += wrapped("never struck: " + fault, "  ", kReportColumns);
   }
   if (!record.recoveries.empty()) {
     out += "  goodput " + decimals(100 * goodput_of(record), 2) + " %: the time of the steps that stand, of all\n";

@@ -1,6 +1,7 @@
 #include "tools/rehearse/state_capture.h"
 
 #include <span>
+#include <utility>
 
 namespace rehearse {
 namespace {
@@ -40,9 +41,10 @@ class Capture : public TrainObserver {
 
   void see_parameters(int rank, std::int64_t step, const TensorsView& parameters) {
     if (request_.component != StateComponent::kParameters || !wants(rank, step)) return;
+    if (request_.tensor < 0 || std::cmp_greater_equal(request_.tensor, parameters.tensors.size())) return;
     const std::span<const std::byte> bytes = parameters.bytes(request_.tensor);
     captured_.state.assign(bytes.begin(), bytes.end());
-    done_ = true;
+    done_ = xxh3_128(captured_.state) == request_.digest;
   }
   void see(int rank, std::int64_t step, std::span<const ConstShardPiece> pieces,
            const std::byte* ConstShardPiece::*data) {
@@ -51,7 +53,7 @@ class Capture : public TrainObserver {
       if (piece.tensor != request_.tensor || piece.offset != request_.offset) continue;
       captured_.state.assign(piece.*data, piece.*data + piece.count * element_bytes_);
     }
-    done_ = true;
+    done_ = xxh3_128(captured_.state) == request_.digest;
   }
 
   CaptureRequest request_;

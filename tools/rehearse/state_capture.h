@@ -16,10 +16,13 @@ struct CaptureRequest {
   StateComponent component = StateComponent::kNone;
   int tensor = -1;
   std::int64_t offset = 0;
+  // Of the state: a step may be trained more than once, and the attempt that has it is the one that is meant.
+  Digest128 digest;
 };
 
 struct Captured {
-  std::vector<std::byte> state;  // the elements; empty where the run did not get there
+  std::vector<std::byte>
+      state;  // the elements, of the last attempt where none has the digest; empty where there is none
   // By tensor, of the rank in that step, before it was reduced; empty where the run did not get there.
   std::vector<std::vector<std::byte>> own_gradients;
 };

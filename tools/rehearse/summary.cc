@@ -107,8 +107,10 @@ OrderedJson faults_json(const std::vector<FaultRecord>& faults) {
     OrderedJson one;
     one["seconds"] = seconds_of(fault.time.since_start());
     one["rank"] = fault.at.rank;
-    one["step"] = fault.at.step;
-    one["phase"] = name_of(fault.at.phase);
+    if (fault.at.step > 0) {
+      one["step"] = fault.at.step;
+      one["phase"] = name_of(fault.at.phase);
+    }
     one["what"] = fault.what;
     list.push_back(std::move(one));
   }
@@ -197,6 +199,7 @@ std::string write_summary(const FinishedRun& run) {
   json["param_norms"] = per_step(record.steps, [](const StepRecord& step) { return step.param_norm; });
   if (!record.event_digest.empty()) json["state_digests"] = state_digests_json(record.steps);
   if (!record.faults.empty()) json["faults"] = faults_json(record.faults);
+  if (!record.faults_not_struck.empty()) json["faults_not_struck"] = record.faults_not_struck;
   json["recoveries"] = recoveries_json(record.recoveries);
   json["goodput"] = json_number(goodput_of(record));
   if (!record.evals.empty()) {
@@ -211,7 +214,9 @@ std::string write_summary(const FinishedRun& run) {
   }
   json["memory"] = memory_json(record.memory);
   if (scenario.train.checkpoint.every_steps > 0) json["checkpoints"] = checkpoints_json(record.checkpoints);
-  if (!record.checkpoint_failures.empty()) json["checkpoint_failures"] = record.checkpoint_failures;
+  for (const CheckpointFailure& failure : record.checkpoint_failures) {
+    json["checkpoint_failures"].push_back(text_of(failure));
+  }
   json["communication"] = communication_json(record.communication);
   if (!record.waiting.empty()) json["waiting"] = waiting_json(record.waiting);
   json["expectations"] = expectations_json(run.verdicts);

@@ -4,12 +4,16 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <memory>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include "sim/cluster/training_run.h"
+#include "sim/cluster/verdicts.h"
 #include "sim/config/loader.h"
+#include "sim/trace/record_comparison.h"
+#include "sim/trace/state_difference.h"
 
 namespace rehearse {
 namespace {
@@ -203,6 +207,113 @@ TEST(Recovery, EveryStateOfTheStepsThatStandIsThatOfTheRunThatNeverFailed) {
   run_training(capstone(crash(3, 8, "OPTIMIZER")), std::nullopt, hooks);
   EXPECT_GT(whole.digests_.size(), 1000U);
   EXPECT_EQ(whole.digests_, recovered.digests_);
+}
+
+// A rank that does not wait for anything after its address still dies there: the last phases of the last step of a job
+// that gathers nothing.
+TEST(Recovery, ACrashStrikesARankThatHasNothingMoreToWaitFor) {
+  for (const char* layout : {"train.zero_stage=0", "cluster.ranks=1"}) {
+    for (const char* phase : {"GATHER", "OPTIMIZER"}) {
+      SCOPED_TRACE(std::string(layout) + ", " + phase);
+      std::vector<std::string> changes = crash(0, 8, phase);
+      changes.emplace_back(layout);
+      changes.emplace_back("train.zero_stage=0");
+      const TrainingRecord record = run_training(capstone(changes));
+      EXPECT_EQ(record.outcome, Outcome::kDone);
+      EXPECT_EQ(record.faults.size(), 1U);
+      EXPECT_EQ(record.recoveries.size(), 1U);
+      EXPECT_EQ(record.weights_sha256, run_training(capstone({layout, "train.zero_stage=0"})).weights_sha256);
+    }
+  }
+}
+
+TEST(Recovery, TwoCrashesOfOneRankAreTwoRecoveries) {
+  std::vector<std::string> faults = crash(2, 5, "GATHER");
+  for (const std::string& more : crash(2, 6, "DATA", 1)) faults.push_back(more);
+  faults.emplace_back("train.zero_stage=0");
+  const TrainingRecord record = run_training(capstone(faults));
+  EXPECT_EQ(record.outcome, Outcome::kDone);
+  EXPECT_EQ(record.faults.size(), 2U);
+  EXPECT_EQ(record.recoveries.size(), 2U);
+}
+
+TEST(Recovery, OfSeveralFailuresTheSupervisorActsOnTheOneItHearsOfFirst) {
+  const TrainingRecord record =
+      run_training(capstone({"faults.crash[0].rank=2", "faults.crash[0].time=700us", "faults.crash[0].kind=HOST",
+                             "faults.crash[1].rank=1", "faults.crash[1].time=5ms"}));
+  expect_same_job(record);
+  ASSERT_EQ(record.recoveries.size(), 1U);
+  EXPECT_EQ(record.recoveries[0].cause, "rank 1 crashed");
+  EXPECT_EQ(record.recoveries[0].failed, TimePoint::at(Duration::microseconds(700)));
+  EXPECT_EQ(record.recoveries[0].detected, TimePoint::at(Duration::microseconds(5005)));
+}
+
+TEST(Recovery, AFaultThatNeverStrikesIsTold) {
+  const TrainingRecord late = run_training(capstone({"faults.crash[0].rank=2", "faults.crash[0].time=1000s"}));
+  EXPECT_EQ(late.outcome, Outcome::kDone);
+  EXPECT_THAT(late.faults, ::testing::IsEmpty());
+  EXPECT_THAT(late.faults_not_struck, ::testing::ElementsAre(::testing::HasSubstr("the crash of rank 2 at 1000 s")));
+  std::vector<std::string> faults = crash(0, 5, "BACKWARD");
+  faults.insert(faults.end(), {"faults.crash[1].rank=1", "faults.crash[1].time=5s"});  // while all ranks are down
+  const TrainingRecord down = run_training(capstone(faults));
+  expect_same_job(down);
+  EXPECT_EQ(down.recoveries.size(), 1U);
+  EXPECT_EQ(down.faults_not_struck.size(), 1U);
+}
+
+// What a continued run starts with is compared with what was saved, also where it is restarted before all have started.
+TEST(Recovery, AContinuedRunThatFailsAtItsStartIsStillComparedWithWhatWasSaved) {
+  int continued = 0;
+  for (int rank = 0; rank < 4; ++rank) {
+    std::vector<std::string> changes = crash(rank, 7, "DATA");
+    changes.emplace_back("cluster.network.jitter=2us");
+    Scenario scenario = capstone(changes);
+    scenario.expect.resume_from = 6;
+    const TrainingRecord record = run_training(scenario);
+    for (const Verdict& verdict : judge(scenario, record)) EXPECT_TRUE(verdict.held) << verdict.detail;
+    ++continued;
+  }
+  std::printf("%d continued runs\n", continued);
+}
+
+// Everything a run records, to be read as often as one likes.
+class Recorded : public EventListener {
+ public:
+  void on_record(const EventRecord& record) override { records_.push_back(record); }
+  std::unique_ptr<RecordSource> open() const {
+    auto queue = std::make_unique<RecordQueue>();
+    for (const EventRecord& record : records_) queue->on_record(record);
+    return queue;
+  }
+
+ private:
+  std::vector<EventRecord> records_;
+};
+
+// D3, as `rehearse diff` compares: of a job that failed while it started, in its first steps, or after a checkpoint.
+TEST(Recovery, NoStateOfTheLastAttemptsDiffers) {
+  Recorded whole;
+  TrainingHooks hooks;
+  hooks.listeners = {&whole};
+  run_training(capstone(), std::nullopt, hooks);
+  int compared = 0;
+  const auto compare = [&](const std::vector<std::string>& faults) {
+    Recorded failed;
+    TrainingHooks failed_hooks;
+    failed_hooks.listeners = {&failed};
+    expect_same_job(run_training(capstone(faults), std::nullopt, failed_hooks));
+    LastAttempts a([&whole] { return whole.open(); });
+    LastAttempts b([&failed] { return failed.open(); });
+    const auto difference = first_state_difference(a, b);
+    EXPECT_FALSE(difference.has_value()) << "step " << difference->step << ", rank " << difference->rank;
+    ++compared;
+  };
+  compare({"faults.crash[0].rank=1", "faults.crash[0].time=1us"});
+  for (int rank = 0; rank < 4; ++rank) {
+    compare(crash(rank, 1, "DATA"));
+    compare(crash(rank, 5, "OPTIMIZER"));
+  }
+  std::printf("%d runs compared\n", compared);
 }
 
 }  // namespace

@@ -211,7 +211,7 @@ TEST(ExitCode, FollowsOutcomeAndExpectations) {
 TEST(Verdicts, ASaveThatFailedIsNamedThoughTheRunIsDone) {
   const Scenario scenario = capstone();
   TrainingRecord record = run_training(scenario);
-  record.checkpoint_failures.emplace_back("step 10: write shared:checkpoints: no space left");
+  record.checkpoint_failures.push_back(CheckpointFailure{10, "write shared:checkpoints: no space left"});
   const std::vector<Verdict> verdicts = judge(scenario, record);
   EXPECT_FALSE(find(verdicts, "checkpoints").held);
   EXPECT_EQ(exit_code_of(record, verdicts), ExitCode::kExpectationFailed);
@@ -225,7 +225,7 @@ TEST(TrainingRun, NonFiniteStateIsNotCheckpointed) {
   EXPECT_EQ(record.steps.size(), 20U);
   EXPECT_TRUE(record.checkpoints.empty());
   ASSERT_EQ(record.checkpoint_failures.size(), 2U);
-  EXPECT_NE(record.checkpoint_failures[0].find("step 10"), std::string::npos);
+  EXPECT_NE(text_of(record.checkpoint_failures[0]).find("step 10"), std::string::npos);
   EXPECT_EQ(exit_code_of(record, judge(scenario, record)), ExitCode::kExpectationFailed);
 }
 

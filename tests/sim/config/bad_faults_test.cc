@@ -165,6 +165,17 @@ INSTANTIATE_TEST_SUITE_P(
                  "9:10: faults.flip[0].index: missing; allowed: whole numbers from 0"},
         BadFault{"NoBit", flip_with(" bit: 30", ""),
                  "9:10: faults.flip[0].bit: missing; allowed: whole numbers from 0 to 63"},
+        BadFault{"CrashWithoutWhen", with_faults("crash { rank: 1 }"),
+                 "9:10: faults.crash[0]: says not when; allowed: at { step phase }, or time"},
+        BadFault{"CrashOfARankThatIsNotThere", with_faults("crash { rank: 4 time: \"1ms\" }"),
+                 "9:24: faults.crash[0].rank: found 4; allowed: 0 to cluster.ranks - 1 = 3"},
+        BadFault{"CrashAfterTheLastStep", with_faults("crash { rank: 1 at { step: 21 phase: DATA } }"),
+                 "9:37: faults.crash[0].at.step: found 21; allowed: a step of the run, 1 to train.steps, which is 20"},
+        BadFault{"CrashInASaveThatIsNone", with_faults("crash { rank: 1 at { step: 7 phase: CHECKPOINT } }"),
+                 "9:46: faults.crash[0].at.phase: found CHECKPOINT of step 7, after which nothing is saved; allowed: "
+                 "only in a multiple of checkpoint.every_steps, which is 10"},
+        BadFault{"TwoCrashesAtOnePlace", with_faults("crash { rank: 1 time: \"1ms\" } crash { rank: 1 time: \"1ms\" }"),
+                 "9:40: faults.crash[1]: found a second crash of rank 1 at the same place; allowed: one"},
         BadFault{"UnknownFault", with_faults("flop { rank: 1 }"),
                  "9:10: faults.flop: unknown field; did you mean 'flip'?"}),
     test_name);

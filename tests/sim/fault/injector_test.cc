@@ -140,6 +140,7 @@ FaultPlan plan_of(const std::vector<FlipFault>& flips) {
 FaultInjector::Hooks hooks_of(std::function<void(const FaultRecord&)> on_fault) {
   FaultInjector::Hooks hooks;
   hooks.on_fault = std::move(on_fault);
+  hooks.is_up = [](int) { return true; };
   hooks.crash = [](int rank, CrashKind) { ADD_FAILURE() << "rank " << rank << " dies of a flip"; };
   return hooks;
 }

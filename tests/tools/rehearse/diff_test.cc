@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdio>
 #include <filesystem>
 
 #include "tests/tools/rehearse/diff_fixture.h"
@@ -186,6 +188,48 @@ TEST_F(Diff, WhatIsNeitherIsRefusedByName) {
   write_file(folder_ / "text", "once upon a time\n");
   EXPECT_THAT(refusal_of(folder_ / "text", folder_ / "text"), HasSubstr(folder_ / "text"));
   EXPECT_THAT(refusal_of("/dev/null", run), HasSubstr("/dev/null"));
+}
+
+// A job that went back has every step from its last attempt; values are those of the attempt that differs.
+TEST_F(Diff, ARunThatWentBackIsComparedByItsLastAttempts) {
+  const std::string clean = record_capstone("clean");
+  const std::string crash = "faults { crash { rank: 2 at { step: 13 phase: BACKWARD } } }\n";
+  EXPECT_TRUE(difference(clean, record_capstone("crashed", crash))["state"].is_null());
+  // Undone by the rollback in one run, there for good in the other.
+  const std::string late_flip =
+      "faults { flip { rank: 2 at { step: 12 phase: OPTIMIZER } target: GRADIENT tensor: \"blocks.1.mlp.0.weight\" "
+      "index: 37 bit: 12 }";
+  const std::string undone =
+      record_capstone("undone", late_flip + " crash { rank: 2 at { step: 13 phase: BACKWARD } } }\n");
+  EXPECT_TRUE(difference(clean, undone)["state"].is_null());
+  const json found = difference(record_capstone("flipped", late_flip + " }\n"), undone);
+  EXPECT_EQ(found["state"]["step"], 12);
+  EXPECT_EQ(found["state"]["rank"], 2);
+  EXPECT_EQ(found["state"]["index"], 37);
+  EXPECT_FALSE(found["state"].contains("not_reproduced"));
+}
+
+// A log whose records were changed is read all the same; whatever they say, nothing is read where nothing is.
+TEST_F(Diff, AChangedTensorNumberIsNoPlaceToReadFrom) {
+  const std::string a = record_small("a");
+  int tried = 0;
+  for (const std::int32_t tensor : {-2, 1000, 100000, 2000000000}) {
+    const std::string b = folder_ / ("b" + std::to_string(++tried));
+    const std::string c = folder_ / ("c" + std::to_string(tried));
+    for (const std::string& copy : {b, c}) {
+      fs::copy(a, copy, fs::copy_options::recursive);
+      EventFile file = read_events(copy + "/events.bin");
+      const auto state = std::find_if(file.records.begin(), file.records.end(), [](const EventRecord& record) {
+        return record.component == StateComponent::kParameters;
+      });
+      ASSERT_NE(state, file.records.end());
+      state->index = tensor;
+      state->digest.low = copy == b ? 1 : 2;
+      write_events(copy + "/events.bin", file);
+    }
+    EXPECT_EQ(difference(b, c)["identical"], false) << tensor;
+  }
+  std::printf("%d tensors that are not there\n", tried);
 }
 
 }  // namespace
