@@ -87,16 +87,28 @@ Task<std::string> try_load(RankContext& context, StoragePath directory, LoadRequ
   co_return problem;
 }
 
-// Steps in `parent` up to `newest_step`, oldest first; none where it cannot be read.
-Task<std::vector<std::int64_t>> candidates(Storage& storage, StoragePath parent, std::int64_t newest_step) {
+// Steps in `parent` up to `newest_step` to try, the last one first; none where it cannot be read.
+Task<std::vector<std::int64_t>> candidates(Storage& storage, StoragePath parent, std::int64_t newest_step,
+                                           const CheckpointChoice& choice) {
   std::vector<std::int64_t> steps;
   try {
     steps = co_await list_checkpoints(storage, parent);
   } catch (const StorageError&) {
     // No list, no candidates.
   }
-  std::erase_if(steps, [newest_step](std::int64_t step) { return step > newest_step; });
-  co_return steps;
+  std::vector<std::int64_t> trusted;
+  if (choice.reads_trust) trusted = co_await read_trusted(storage, parent);
+  std::vector<StoredCheckpoint> stored;
+  for (const std::int64_t step : steps) {
+    if (step > newest_step) continue;
+    StoredCheckpoint one;
+    one.step = step;
+    one.trusted = std::binary_search(trusted.begin(), trusted.end(), step);
+    stored.push_back(one);
+  }
+  std::vector<std::int64_t> chosen = choice.order(stored);
+  std::reverse(chosen.begin(), chosen.end());
+  co_return chosen;
 }
 
 std::string merged(const std::vector<std::string>& problems) {
@@ -167,20 +179,20 @@ Task<LoadedCheckpoint> load_agreed(RankContext& context, CheckpointCoordinator& 
   co_return std::move(*loaded);
 }
 
-Task<LoadOutcome> load_newest(RankContext& context, CheckpointCoordinator& coordinator, StoragePath parent,
-                              LoadRequest request, std::int64_t newest_step) {
+Task<LoadOutcome> load_first(RankContext& context, CheckpointCoordinator& coordinator, StoragePath parent,
+                             LoadRequest request, std::int64_t newest_step, CheckpointChoice choice) {
   const bool leads = context.rank() == 0;
   LoadOutcome outcome;
   std::vector<std::int64_t> steps;
-  if (leads) steps = co_await candidates(context.storage(), parent, newest_step);
+  if (leads) steps = co_await candidates(context.storage(), parent, newest_step, choice);
   while (true) {
-    std::string choice;  // a directory's name; empty: none is left
-    if (!steps.empty()) choice = step_directory_name(steps.back());
-    choice = co_await coordinator.broadcast(choice);
-    if (choice.empty()) co_return outcome;
-    const StoragePath directory = parent.child(choice);
+    std::string name;  // of a directory; empty: none is left
+    if (!steps.empty()) name = step_directory_name(steps.back());
+    name = co_await coordinator.broadcast(name);
+    if (name.empty()) co_return outcome;
+    const StoragePath directory = parent.child(name);
     RejectedCheckpoint rejected;
-    rejected.step = step_of_directory(choice).value();
+    rejected.step = step_of_directory(name).value();
     rejected.reason = co_await load_together(context, coordinator, directory, request, outcome.checkpoint);
     if (rejected.reason.empty()) co_return outcome;
     outcome.rejected.push_back(std::move(rejected));

@@ -10,6 +10,7 @@
 #include "core/checkpoint/manifest.h"
 #include "core/checkpoint/run_state.h"
 #include "core/checkpoint/shard_file.h"
+#include "core/checkpoint/trust.h"
 #include "core/runtime/rank_context.h"
 #include "core/runtime/storage.h"
 
@@ -53,12 +54,12 @@ struct RejectedCheckpoint {
 struct LoadOutcome {
   LoadOutcome() = default;
   std::optional<LoadedCheckpoint> checkpoint;  // nothing where no checkpoint in `parent` loads
-  std::vector<RejectedCheckpoint> rejected;    // newer ones that some rank refused, newest first; on every rank
+  std::vector<RejectedCheckpoint> rejected;    // those that some rank refused, in the order tried; on every rank
 };
 
-// Loads the newest checkpoint that every rank can load: rank 0 chooses and tells, all load, and one that any rank
-// refuses nobody keeps. Only steps up to `newest_step` count.
-Task<LoadOutcome> load_newest(RankContext& context, CheckpointCoordinator& coordinator, StoragePath parent,
-                              LoadRequest request, std::int64_t newest_step);
+// Loads the first checkpoint in the order that every rank can load: rank 0 chooses and tells, all load, and
+// one that any rank refuses nobody keeps. Only steps up to `newest_step` count.
+Task<LoadOutcome> load_first(RankContext& context, CheckpointCoordinator& coordinator, StoragePath parent,
+                             LoadRequest request, std::int64_t newest_step, CheckpointChoice choice);
 
 }  // namespace rehearse

@@ -46,6 +46,7 @@ Files files_of(const CheckpointDraft& draft, std::vector<ShardRecord> shards) {
   state.manifest_sha256 = sha256_hex(files.manifest);
   state.simulated_time = draft.simulated_time;
   state.generation = draft.generation;
+  state.outside = draft.outside;
   state.scenario_sha256 = draft.scenario_sha256;
   files.rest[kModelFile] = draft.model;
   files.rest[kScenarioFile] = host_payload(draft.scenario_text);
@@ -224,7 +225,7 @@ Task<> rotate(Storage& storage, const SaveRequest& request, SaveResult& result) 
     result.deleted = rotated_out(steps, request.keep, request.keep_also);
     co_await delete_checkpoints(storage, request.parent, result.deleted);
   } catch (const StorageError& error) {
-    result.rotation_problem = error.what();
+    result.rotation_problem = std::string("older ones could not be deleted: ") + error.what();
   }
 }
 

@@ -1,9 +1,11 @@
 #include "sim/cluster/training_run.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/base/check.h"
 #include "core/checkpoint/names.h"
+#include "core/checkpoint/verify.h"
 #include "core/train/rank_main.h"
 #include "sim/check/accumulation_difference.h"
 #include "sim/check/optimizer_memory.h"
@@ -46,8 +48,11 @@ WorldConfig world_config(const Scenario& scenario) {
 }
 
 TrainJob make_job(const Scenario& scenario, const std::optional<ResumeFrom>& resume, TrainObserver* observer,
-                  Disturbance* disturbance) {
+                  Disturbance* disturbance, const RecoveryPolicy* policy) {
   TrainJob job;
+  job.policy = policy;
+  const Duration timeout = scenario.recovery.collective_timeout;
+  job.collective_timeout = timeout == Duration() ? kForever : timeout;
   job.config = scenario.train;
   job.observer = observer;
   job.disturbance = disturbance;
@@ -75,9 +80,19 @@ TrainJob make_job(const Scenario& scenario, const std::optional<ResumeFrom>& res
   return job;
 }
 
-Task<> rank_program(RankContext& context, const TrainJob& job) {
+// `stopped`: why a guard ended the job.
+Task<> rank_program(RankContext& context, const TrainJob& job, std::string& stopped) {
   const RunResult result = co_await rank_main(context, job);
-  (void)result;
+  if (!result.stopped.empty()) stopped = result.stopped;
+}
+
+// What the plan's faults had come to when the checkpoint was saved, and when that was.
+RunState run_state_of(const ResumeFrom& resume) {
+  const auto manifest = resume.files.find(kManifestFile);
+  const auto state = resume.files.find(kRunStateFile);
+  if (manifest == resume.files.end() || state == resume.files.end()) return RunState();  // the load will refuse it
+  const std::string source = step_directory_name(resume.step) + "/" + kRunStateFile;
+  return parse_run_state_of(manifest->second.text(), state->second.text(), source);
 }
 
 // What ended a failed run: the input's fault before anything that followed from it, else the first rank's error that is
@@ -141,17 +156,19 @@ struct TrainingSession::Parts {
         accumulation(scenario.expect.max_accumulation_difference.has_value()
                          ? make_accumulation_difference(scenario.train)
                          : nullptr),
-        injector(scenario.faults, injector_hooks(record)),
-        job(make_job(scenario, resume, &fan, scenario.faults.empty() ? nullptr : &injector)),
+        standard_policy(scenario.train.guards, scenario.recovery.max_restarts, scenario.recovery.restart_delay),
+        policy(run_hooks.policy != nullptr ? *run_hooks.policy : standard_policy),
+        injector(scenario.faults, scenario.ranks, RandomStream(scenario.seed).fork("faults"), injector_hooks(record)),
+        job(make_job(scenario, resume, &fan, scenario.faults.empty() ? nullptr : &injector, &policy)),
         disk(mounts.add(job.checkpoints.parent.mount, scenario.storage)),
         recorder(scenario, agreement, states, disk, job.checkpoints.parent, hooks, record),
         world(world_config(scenario)),
         event_log(world.kernel(), scenario.ranks),
         supervisor(
-            world, scenario.recovery, scenario.network.latency,
-            [this](RankContext& context) { return rank_program(context, job); },
-            [this](std::uint32_t generation) { on_restart(generation); }),
-        timed_crash(this) {
+            world, scenario.recovery, policy, scenario.network.latency,
+            [this](RankContext& context) { return rank_program(context, job, stopped); },
+            [this](const RecoveryRecord& recovery) { on_restart(recovery); }),
+        timed_fault(this) {
     fan.add(&agreement);
     fan.add(&states);
     if (accumulation != nullptr) fan.add(accumulation.get());
@@ -175,41 +192,84 @@ struct TrainingSession::Parts {
       for (const auto& [name, data] : resume->files) files.emplace(directory.path + "/" + name, data);
       disk.import_files(files);
     }
-    supervisor.start();
-    for (std::size_t i = 0; i < scenario.faults.crashes.size(); ++i) {
-      const CrashFault& crash = scenario.faults.crashes[i];
-      // A continued run has a clock of its own.
-      if (crash.time.has_value() && !resume.has_value())
-        world.kernel().schedule_background(*crash.time, &timed_crash, i);
+    recorder.set_rollback_listener([this] { event_log.set_attempt(recorder.attempt()); });
+    supervisor.set_diagnosis([this](const CommError& error) { return who_is_missing(error); });
+    if (!scenario.faults.empty()) {
+      job.checkpoints.outside = [this] { return injector.progress(); };
+      if (has_message_faults()) {
+        world.network().set_send_listener([this](int rank) { injector.on_message(rank); });
+      }
     }
+    TimePoint began;  // on the clock of the run that wrote the checkpoint
+    if (resume.has_value()) {
+      const RunState state = run_state_of(*resume);
+      began = state.simulated_time;
+      if (!state.outside.empty()) {
+        if (state.outside.size() != injector.progress().size()) {
+          throw InputError("the checkpoint of step " + std::to_string(resume->step) +
+                           " was saved under another fault plan: its run state tells of " +
+                           std::to_string(state.outside.size()) + " numbers, the scenario has " +
+                           std::to_string(injector.progress().size()));
+        }
+        injector.set_progress(state.outside);
+      }
+    }
+    supervisor.start();
+    for (std::size_t i = 0; i < scenario.faults.faults.size(); ++i) {
+      const FaultWhen& when = scenario.faults.faults[i].when;
+      if (!when.time.has_value() || *when.time < began) continue;
+      world.kernel().schedule_background(TimePoint::at(*when.time - began), &timed_fault, i);
+    }
+  }
+
+  bool has_message_faults() const {
+    const auto& faults = scenario.faults.faults;
+    return std::any_of(faults.begin(), faults.end(), [](const Fault& fault) { return fault.when.message > 0; });
   }
 
   FaultInjector::Hooks injector_hooks(TrainingRecord& record) {
     FaultInjector::Hooks injector_hooks;
     injector_hooks.on_fault = [this, &record](const FaultRecord& fault) { on_fault(fault, record); };
     injector_hooks.crash = [this](int rank, CrashKind kind) { supervisor.crash_soon(rank, kind); };
+    injector_hooks.hang = [this](int rank) { supervisor.hang_soon(rank); };
+    injector_hooks.slow_down = [this](int rank, std::int64_t numerator, std::int64_t denominator) {
+      world.slow_down(rank, numerator, denominator);
+    };
     injector_hooks.is_up = [this](int rank) { return world.is_up(rank); };
     return injector_hooks;
   }
 
-  void on_restart(std::uint32_t generation) {
+  void on_restart(const RecoveryRecord& recovery) {
     agreement.restart();
-    event_log.restart(generation);
-    recorder.restart(generation);
-    recorder.watch(&supervisor.recoveries().back());
+    recorder.restart(recovery);
+    event_log.set_attempt(recorder.attempt());
+    job.avoided = recorder.avoided();
     for (const auto& tracer : tracers) tracer->restart();
-    supervisor.recoveries().back().last_step = recorder.last_step();
   }
 
-  // A crash at a time of the simulation.
-  class TimedCrash : public EventSink {
+  // Of a collective that somebody waited for in vain: the ranks that never called it, and what they are at instead.
+  std::string who_is_missing(const CommError& error) const {
+    if (error.kind() != CommError::Kind::kTimeout) return "";
+    std::string text;
+    for (int rank = 0; rank < scenario.ranks; ++rank) {
+      const RankTracer& tracer = *tracers[static_cast<std::size_t>(rank)];
+      if (tracer.has_called(error.group_id(), error.sequence())) continue;
+      const EventLog::Doing& doing = event_log.doing(rank);
+      text += (text.empty() ? "rank " : ", rank ") + std::to_string(rank) + " never called it: it is in " +
+              name_of(doing.phase) + " of step " + std::to_string(doing.step);
+    }
+    return text;
+  }
+
+  // A fault at a time of the simulation.
+  class TimedFault : public EventSink {
    public:
-    explicit TimedCrash(Parts* parts) : parts_(parts) {}
+    explicit TimedFault(Parts* parts) : parts_(parts) {}
     void on_event(std::uint64_t argument) override {
       Kernel& kernel = parts_->world.kernel();
       if (kernel.is_heard()) {
         EventRecord event(EventKind::kFaultDue);
-        event.rank = parts_->scenario.faults.crashes[argument].at.rank;
+        event.rank = parts_->scenario.faults.faults[argument].when.at.rank;
         kernel.record(event);
       }
       parts_->injector.strike_in_time(argument);
@@ -235,6 +295,9 @@ struct TrainingSession::Parts {
   ReplicaAgreement agreement;
   StateRecorder states;
   std::unique_ptr<TrainObserver> accumulation;
+  StandardPolicy standard_policy;
+  const RecoveryPolicy& policy;
+  std::string stopped;
   FaultInjector injector;
   TrainJob job;
   FileSystem& disk;
@@ -244,7 +307,7 @@ struct TrainingSession::Parts {
   World world;
   EventLog event_log;
   Supervisor supervisor;
-  TimedCrash timed_crash;
+  TimedFault timed_fault;
 };
 
 double goodput_of(const TrainingRecord& record) {
@@ -279,9 +342,11 @@ TrainingRecord TrainingSession::finish() {
   TrainingRecord& record = *record_;
   World& world = parts.world;
   conclude(world, end_, end_ == RunEnd::kBudget, record);
-  const auto& recoveries = parts.supervisor.recoveries();
   record.faults_not_struck = parts.injector.not_struck();
-  record.recoveries.assign(recoveries.begin(), recoveries.end());
+  if (record.outcome == Outcome::kDone && !parts.stopped.empty()) {
+    record.outcome = Outcome::kStopped;
+    record.failure = parts.stopped;
+  }
   if (!parts.supervisor.gave_up().empty()) {
     record.outcome = Outcome::kFailed;
     record.failure = parts.supervisor.gave_up();

@@ -65,6 +65,12 @@ struct CheckpointRecord {
   std::map<std::string, FileData> files;
 };
 
+// A guard's verdict on a step.
+struct GuardRecord {
+  TimePoint time;
+  GuardReport report;
+};
+
 // What came of running a scenario a second time beside the first.
 struct SecondRun {
   std::uint64_t compared = 0;  // records that were equal
@@ -103,7 +109,8 @@ struct TrainingRecord {
   std::optional<double> accumulation_difference;  // where the scenario asks for it
   std::vector<FaultRecord> faults;                // that struck, in order
   std::vector<std::string> faults_not_struck;     // whose time or address did not come, in words
-  std::vector<RecoveryRecord> recoveries;         // in order
+  std::vector<GuardRecord> guards;                // that did not let a step be applied, in order
+  std::vector<RecoveryRecord> recoveries;         // restarts and rollbacks, in order
   std::optional<SecondRun> second_run;
   std::uint64_t events = 0;
   std::uint64_t log_records = 0;
@@ -128,6 +135,8 @@ struct TrainingHooks {
   std::function<bool()> interrupted;
   // Hears what the ranks' observers hear, after all others.
   TrainObserver* observer = nullptr;
+  // Decides instead of the scenario's own rules; outlives the run.
+  const RecoveryPolicy* policy = nullptr;
   // Whether events are recorded and digested: a few percent of the time.
   bool log_events = true;
   // Hear every record, where events are logged.

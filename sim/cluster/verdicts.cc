@@ -39,6 +39,36 @@ Verdict judge_digest(const char* name, const std::string& expected, const std::s
   return verdict(name, held, held ? "the one that is expected" : "expected " + expected + ", found " + found);
 }
 
+std::string times(std::int64_t count) { return std::to_string(count) + (count == 1 ? " time" : " times"); }
+
+void judge_recoveries(const Expectations& expect, const TrainingRecord& record, std::vector<Verdict>& verdicts) {
+  const auto& all = record.recoveries;
+  const auto rollbacks = std::count_if(
+      all.begin(), all.end(), [](const RecoveryRecord& one) { return one.kind == RecoveryRecord::Kind::kRollback; });
+  const auto restarts = static_cast<std::int64_t>(all.size()) - rollbacks;
+  if (expect.recoveries.has_value()) {
+    verdicts.push_back(verdict("recoveries", restarts == *expect.recoveries, "restarted " + times(restarts)));
+  }
+  if (expect.rollbacks.has_value()) {
+    verdicts.push_back(verdict("rollbacks", rollbacks == *expect.rollbacks, "went back " + times(rollbacks)));
+  }
+  if (expect.skipped_steps.has_value()) {
+    const auto skips = std::count_if(record.guards.begin(), record.guards.end(), [](const GuardRecord& one) {
+      return one.report.reaction == name_of(Reaction::kSkipStep);
+    });
+    verdicts.push_back(verdict("skipped_steps", skips == *expect.skipped_steps,
+                               std::to_string(skips) + (skips == 1 ? " step was" : " steps were") + " skipped"));
+  }
+  if (!expect.cause.has_value()) return;
+  std::vector<std::string> causes = {record.failure};
+  for (const RecoveryRecord& one : all) causes.push_back(one.cause);
+  const auto found = std::find_if(causes.begin(), causes.end(), [&](const std::string& cause) {
+    return cause.find(*expect.cause) != std::string::npos;
+  });
+  verdicts.push_back(verdict("cause", found != causes.end(),
+                             found != causes.end() ? *found : "no failure has the words '" + *expect.cause + "'"));
+}
+
 Verdict judge_final_step(std::int64_t expected, const TrainingRecord& record) {
   const std::int64_t last = record.steps.empty() ? record.first_step - 1 : record.steps.back().report.step;
   return verdict("final_step", last == expected, "last finished step is " + std::to_string(last));
@@ -200,11 +230,7 @@ std::vector<Verdict> judge(const Scenario& scenario, const TrainingRecord& recor
   }
   if (record.outcome == Outcome::kInterrupted) return verdicts;
   // What failed before a continued run is not its to count.
-  if (expect.recoveries.has_value() && record.first_step == 1) {
-    const auto found = static_cast<std::int64_t>(record.recoveries.size());
-    verdicts.push_back(verdict("recoveries", found == *expect.recoveries,
-                               "restarted " + std::to_string(found) + (found == 1 ? " time" : " times")));
-  }
+  if (record.first_step == 1) judge_recoveries(expect, record, verdicts);
   if (expect.final_step.has_value()) verdicts.push_back(judge_final_step(*expect.final_step, record));
   // A run continued from near its end may have nothing to compare.
   const bool continued = record.first_step > 1;

@@ -57,8 +57,15 @@ class World {
   // a coroutine of that rank.
   void crash(int rank, CrashKind kind = CrashKind::kProcess);
 
-  // The rank will crash() at this moment, by an event to come: what it still does before, its end included, does not
-  // count.
+  // The rank's process stops without dying; like a lost host, it says nothing any more, but it counts as running.
+  void hang(int rank);
+
+  // The rank's device takes numerator/denominator times as long as the configuration says, from now on and after
+  // restarts.
+  void slow_down(int rank, std::int64_t numerator, std::int64_t denominator);
+
+  // The rank will crash() or hang() at this moment, by an event to come: what it still does before, its end included,
+  // does not count.
   void doom(int rank);
   // Whether the rank runs and is not doomed.
   bool is_up(int rank) const;

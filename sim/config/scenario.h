@@ -19,7 +19,7 @@ namespace rehearse {
 struct Scenario;
 
 // How a run can end.
-enum class Outcome : std::uint8_t { kDone, kFailed, kDeadlock, kInterrupted };
+enum class Outcome : std::uint8_t { kDone, kStopped, kFailed, kDeadlock, kInterrupted };
 const char* name_of(Outcome outcome);  // as in scenario files and summaries: "DONE"
 
 // The final weights that `expect { same_weights_as }` names: exactly one of the two.
@@ -40,7 +40,10 @@ struct Expectations {
   std::optional<std::string> weights_sha256;
   std::optional<std::string> event_digest;
   std::optional<WeightsReference> same_weights_as;
-  std::optional<std::int64_t> recoveries;
+  std::optional<std::int64_t> recoveries;  // restarts
+  std::optional<std::int64_t> rollbacks;
+  std::optional<std::int64_t> skipped_steps;
+  std::optional<std::string> cause;  // words of a recovery's cause, or of the reason for the run's end
   std::optional<double> final_loss_below;
   std::optional<double> max_accumulation_difference;
 };

@@ -8,7 +8,7 @@ bool is_event_kind(std::uint32_t number) {
   const auto within = [number](EventKind first, EventKind last) {
     return number >= static_cast<std::uint32_t>(first) && number <= static_cast<std::uint32_t>(last);
   };
-  return within(EventKind::kStart, EventKind::kFaultDue) || within(EventKind::kPhase, EventKind::kFault);
+  return within(EventKind::kStart, EventKind::kHang) || within(EventKind::kPhase, EventKind::kFault);
 }
 
 const char* name_of(EventKind kind) {
@@ -67,6 +67,8 @@ const char* name_of(EventKind kind) {
       return "restart of all ranks";
     case EventKind::kFaultDue:
       return "time of a fault";
+    case EventKind::kHang:
+      return "hang";
     case EventKind::kPhase:
       return "phase";
     case EventKind::kState:

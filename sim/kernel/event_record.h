@@ -40,6 +40,7 @@ enum class EventKind : std::uint8_t {
   kStopped,   // all ranks are stopped
   kRestart,   // the ranks of a new generation are about to start
   kFaultDue,  // the time of a fault has come
+  kHang,      // a rank's process stops without dying
   // What is seen from outside while an event is handled; any number of records.
   kPhase = 64,  // a rank goes on to another phase
   kState,       // the digest of a part of a rank's state

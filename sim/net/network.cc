@@ -61,15 +61,17 @@ TimePoint Network::transmit(int source, const Call& call, int destination, Paylo
   Message& message = in_flight_[slot];
   message.key = key_of(call, source);
   message.destination = destination;
-  message.operation = call.operation;
-  message.unit = call.unit;
+  message.about = call.fingerprint();
   message.offset = call.offset;
   message.payload = std::move(payload);
   if (source == destination) {
     kernel_.schedule(kernel_.now(), this, kSelfBit | slot);
+    if (on_sent_) on_sent_(source);
     return kernel_.now();
   }
-  return fabric_->send(source, destination, size, slot);
+  const TimePoint left = fabric_->send(source, destination, size, slot);
+  if (on_sent_) on_sent_(source);
+  return left;
 }
 
 void Network::send(Process& process, const Call& call, int peer, Payload payload, Completion<> done) {
@@ -84,11 +86,11 @@ void Network::send(Process& process, const Call& call, int peer, Payload payload
   kernel_.arm_deadline(op, call.timeout);
 }
 
-bool Network::take_unexpected(Endpoint& self, const Key& key, Payload& payload) {
+bool Network::take_unexpected(Endpoint& self, const Key& key, Arrived& message) {
   const auto found = std::find_if(self.unexpected.begin(), self.unexpected.end(),
                                   [&key](const Arrived& arrived) { return arrived.key == key; });
   if (found == self.unexpected.end()) return false;
-  payload = std::move(found->payload);
+  message = std::move(*found);
   self.unexpected.erase(found);
   return true;
 }
@@ -118,9 +120,9 @@ void Network::receive(Process& process, const Call& call, int source, PendingOp&
   Endpoint& self = endpoint(process.rank());
   const Key key = key_of(call, source);
   kernel_.arm_deadline(op, call.timeout);
-  Payload payload;
-  if (take_unexpected(self, key, payload)) {
-    give(self, op, Arrived{key, call.operation, std::move(payload)}, false);
+  Arrived arrived;
+  if (take_unexpected(self, key, arrived)) {
+    give(self, op, call.fingerprint(), std::move(arrived), false);
     return;
   }
   op.error = refusal(self, process, call, source);
@@ -128,19 +130,30 @@ void Network::receive(Process& process, const Call& call, int source, PendingOp&
     kernel_.complete_at(kernel_.now(), op);
     return;
   }
-  post(self, key, op, call.timeout);
+  post(self, key, op, call);
 }
 
-void Network::post(Endpoint& self, const Key& key, PendingOp& op, Duration timeout) {
-  if (timeout != kForever) {
+void Network::post(Endpoint& self, const Key& key, PendingOp& op, const Call& call) {
+  if (call.timeout != kForever) {
     // What timed out before goes, so that polling does not pile it up.
     std::erase_if(self.posted,
                   [&](const Posted& posted) { return posted.key == key && kernel_.ops().find(posted.op) == nullptr; });
   }
-  self.posted.push_back(Posted{key, handle_of(op)});
+  self.posted.push_back(Posted{key, call.fingerprint(), handle_of(op)});
 }
 
-void Network::give(Endpoint& self, PendingOp& op, Arrived message, bool from_event) {
+void Network::give(Endpoint& self, PendingOp& op, const Fingerprint& about, Arrived message, bool from_event) {
+  if (!(message.about == about)) {
+    const int rank = op.process->rank();
+    const std::string detail = "rank " + std::to_string(rank) + " calls " + text_of(about) + ", rank " +
+                               std::to_string(message.key.source) + " " + text_of(message.about);
+    const WaitInfo& wait = op.wait;
+    op.error = std::make_exception_ptr(CommError(CommError::Kind::kMismatch, wait.group_id, wait.generation,
+                                                 wait.sequence, rank, wait.peer, wait.operation, detail));
+    kernel_.disarm_deadline(op);
+    kernel_.complete_at(kernel_.now(), op);
+    return;
+  }
   if (from_event && op.not_before <= kernel_.now()) {
     kernel_.complete(op, nullptr, std::move(message.payload));
     return;
@@ -166,7 +179,7 @@ void Network::on_delivered(std::uint64_t slot) {
   }
   const Key key = message.key;
   const int destination = message.destination;
-  const Operation operation = message.operation;
+  const Fingerprint about = message.about;
   Payload payload = std::move(message.payload);
   message.destination = -1;
   free_messages_.push_back(static_cast<std::uint32_t>(slot));
@@ -177,23 +190,25 @@ void Network::on_delivered(std::uint64_t slot) {
   const bool heard = (self.alive ? key.generation >= self.generation : key.generation > self.generation) &&
                      static_cast<std::int64_t>(key.generation) > self.aborted_generation;
   if (heard) {
-    TrafficCounters& counters = self.counters[static_cast<std::size_t>(operation)];
+    TrafficCounters& counters = self.counters[static_cast<std::size_t>(about.operation)];
     ++counters.messages_received;
     counters.bytes_received += payload.size();
     PendingOp* waiting = nullptr;
+    Fingerprint expected;
     for (auto posted = self.posted.begin(); posted != self.posted.end();) {
       if (!(posted->key == key)) {
         ++posted;
         continue;
       }
       waiting = kernel_.ops().find(posted->op);
+      expected = posted->about;
       posted = self.posted.erase(posted);
       if (waiting != nullptr) break;  // else it timed out: the next one of the key
     }
     if (waiting != nullptr) {
-      give(self, *waiting, Arrived{key, operation, std::move(payload)}, true);
+      give(self, *waiting, expected, Arrived{key, about, std::move(payload)}, true);
     } else {
-      self.unexpected.push_back(Arrived{key, operation, std::move(payload)});
+      self.unexpected.push_back(Arrived{key, about, std::move(payload)});
     }
   }
   const std::int64_t lost = endpoint(key.source).known_lost_generation;
@@ -208,9 +223,9 @@ EventRecord Network::record_of(std::uint64_t slot) const {
   record.group = message.key.group_id;
   record.generation = message.key.generation;
   record.call = message.key.sequence;
-  record.operation = message.operation;
+  record.operation = message.about.operation;
   record.size = message.payload.size().count();
-  record.index = message.unit;
+  record.index = message.about.unit;
   record.offset = message.offset;
   return record;
 }

@@ -1,9 +1,14 @@
 #include "tools/rehearse/report_header.h"
 
+#include <algorithm>
+#include <utility>
 #include <variant>
+#include <vector>
 
+#include "core/base/numbers.h"
 #include "core/model/layout.h"
 #include "sim/config/device_presets.h"
+#include "sim/fault/fault_when.h"
 #include "tools/rehearse/text_table.h"
 
 namespace rehearse {
@@ -86,6 +91,19 @@ std::string story_text(const std::string& story) {
   return out;
 }
 
+// "ROLLBACK of a loss over 2 times the one before, at most 3 times".
+std::string guard_line(const GuardConfig& guards) {
+  std::string text;
+  if (guards.nonfinite) text += std::string(name_of(*guards.nonfinite)) + " at a NaN or an infinity";
+  if (guards.loss_spike) {
+    text += (text.empty() ? "" : ", ") + std::string(name_of(*guards.loss_spike)) + " at a loss over " +
+            shortest_text(guards.spike_factor) + " times the one before";
+    if (guards.median_window > 0) text += " or the median of " + std::to_string(guards.median_window);
+  }
+  return text + "; at most " + count_of(guards.max_consecutive_skips, "skip") + " in a row and " +
+         count_of(guards.max_rollbacks, "rollback");
+}
+
 }  // namespace
 
 std::string field_line(const std::string& name, const std::string& value) {
@@ -137,14 +155,22 @@ std::string header_report(const Scenario& scenario, std::int64_t resumed_from, c
   out += field_line("checkpoints", checkpoint_line(scenario.train.checkpoint));
   if (!scenario.faults.empty()) {
     std::string faults;
-    const auto add = [&faults](std::size_t count, const char* what) {
-      if (count > 0) faults += (faults.empty() ? "" : ", ") + count_of(static_cast<std::int64_t>(count), what);
-    };
-    add(scenario.faults.flips.size(), "bit flip");
-    add(scenario.faults.crashes.size(), "crash");
+    std::vector<std::pair<std::string, std::int64_t>> counts;  // by kind, in the plan's order
+    for (const Fault& fault : scenario.faults.faults) {
+      const std::string name = name_of(fault);
+      if (counts.empty() || counts.back().first != name) counts.emplace_back(name, 0);
+      ++counts.back().second;
+    }
+    for (const auto& [name, count] : counts) faults += (faults.empty() ? "" : ", ") + count_of(count, name.c_str());
     out += field_line("faults", faults);
   }
-  if (!scenario.faults.crashes.empty()) {
+  const auto& all = scenario.faults.faults;
+  const bool recovers = std::any_of(all.begin(), all.end(), [](const Fault& fault) {
+    return std::holds_alternative<CrashFault>(fault.kind) || std::holds_alternative<HangFault>(fault.kind) ||
+           std::holds_alternative<ProgramFault>(fault.kind);
+  });
+  if (scenario.train.guards.any()) out += field_line("guards", guard_line(scenario.train.guards));
+  if (recovers) {
     out += field_line("recovery", "at most " + count_of(scenario.recovery.max_restarts, "restart") + ", " +
                                       to_string(scenario.recovery.restart_delay) + " each");
   }

@@ -117,10 +117,24 @@ OrderedJson faults_json(const std::vector<FaultRecord>& faults) {
   return list;
 }
 
+OrderedJson guards_json(const std::vector<GuardRecord>& guards) {
+  OrderedJson list = OrderedJson::array();
+  for (const GuardRecord& guard : guards) {
+    OrderedJson one;
+    one["seconds"] = seconds_of(guard.time.since_start());
+    one["step"] = guard.report.step;
+    one["reaction"] = guard.report.reaction;
+    one["reason"] = guard.report.reason;
+    list.push_back(std::move(one));
+  }
+  return list;
+}
+
 OrderedJson recoveries_json(const std::vector<RecoveryRecord>& recoveries) {
   OrderedJson list = OrderedJson::array();
   for (const RecoveryRecord& recovery : recoveries) {
     OrderedJson one;
+    one["kind"] = recovery.kind == RecoveryRecord::Kind::kRestart ? "restart" : "rollback";
     one["cause"] = recovery.cause;
     one["generation"] = recovery.generation;
     one["failed_seconds"] = seconds_of(recovery.failed.since_start());
@@ -131,6 +145,7 @@ OrderedJson recoveries_json(const std::vector<RecoveryRecord>& recoveries) {
       one["resumed_step"] = recovery.resumed_step;
       one["from_checkpoint"] = recovery.from_checkpoint;
       one["steps_lost"] = recovery.last_step - recovery.resumed_step;
+      if (recovery.skipped_batches > 0) one["skipped_batches"] = recovery.skipped_batches;
       one["bytes_read"] = recovery.read.count();
     }
     if (!recovery.rejected.empty()) one["rejected"] = recovery.rejected;
@@ -200,6 +215,7 @@ std::string write_summary(const FinishedRun& run) {
   if (!record.event_digest.empty()) json["state_digests"] = state_digests_json(record.steps);
   if (!record.faults.empty()) json["faults"] = faults_json(record.faults);
   if (!record.faults_not_struck.empty()) json["faults_not_struck"] = record.faults_not_struck;
+  if (!record.guards.empty()) json["guards"] = guards_json(record.guards);
   json["recoveries"] = recoveries_json(record.recoveries);
   json["goodput"] = json_number(goodput_of(record));
   if (!record.evals.empty()) {
