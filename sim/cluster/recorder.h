@@ -80,6 +80,8 @@ class Recorder : public TrainObserver {
   void list_checkpoints();
 
  private:
+  // The record is that of a job which has done `step` and nothing after it.
+  void go_to(std::int64_t step);
   // The checkpoint of the step counts from now on.
   void commit(std::int64_t step);
   bool is_committed(std::int64_t step) const {
@@ -103,6 +105,9 @@ class Recorder : public TrainObserver {
   RecoveryRecord* recovery_ = nullptr;
   std::map<std::int64_t, std::int64_t> attempts_;  // by step
   std::vector<std::int64_t> committed_;
+  // The newest attempts that were taken out of the record.
+  std::map<std::int64_t, StepRecord> undone_steps_;
+  std::map<std::int64_t, EvalRecord> undone_evals_;
 };
 
 // Times the collectives of one rank and tells the event log what the rank is at.

@@ -46,6 +46,10 @@ class Supervisor : private EventSink {
   void crash(int rank, CrashKind kind);
   // The same by an event at now, from wherever.
   void crash_soon(int rank, CrashKind kind);
+  // Every host loses its power, now; not from a coroutine.
+  void lose_power();
+  // The same by an event at now, from wherever.
+  void lose_power_soon();
 
   std::uint32_t generation() const { return generation_; }
   std::deque<RecoveryRecord>& recoveries() { return recoveries_; }

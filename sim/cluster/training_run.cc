@@ -9,11 +9,11 @@
 #include "sim/check/optimizer_memory.h"
 #include "sim/check/replica_agreement.h"
 #include "sim/cluster/recorder.h"
+#include "sim/cluster/run_storage.h"
 #include "sim/cluster/world.h"
 #include "sim/config/loader.h"
 #include "sim/fault/injector.h"
 #include "sim/storage/file_system.h"
-#include "sim/storage/sim_storage.h"
 #include "sim/trace/event_digest.h"
 #include "sim/trace/event_log.h"
 #include "sim/trace/state_recorder.h"
@@ -142,8 +142,9 @@ struct TrainingSession::Parts {
                          ? make_accumulation_difference(scenario.train)
                          : nullptr),
         injector(scenario.faults, injector_hooks(record)),
-        job(make_job(scenario, resume, &fan, scenario.faults.empty() ? nullptr : &injector)),
-        disk(mounts.add(job.checkpoints.parent.mount, scenario.storage)),
+        storage(scenario, resume.has_value(), injector, storage_hooks(record)),
+        job(make_job(scenario, resume, &fan, scenario.faults.empty() ? nullptr : &storage)),
+        disk(storage.mounts().add(job.checkpoints.parent.mount, scenario.storage)),
         recorder(scenario, agreement, states, disk, job.checkpoints.parent, hooks, record),
         world(world_config(scenario)),
         event_log(world.kernel(), scenario.ranks),
@@ -164,7 +165,6 @@ struct TrainingSession::Parts {
       for (EventListener* listener : hooks.listeners) event_log.add(listener);
       world.kernel().set_listener(&event_log);
     }
-    world.set_storage([this](Process& process) { return std::make_unique<SimStorage>(process, mounts); });
     for (int rank = 0; rank < scenario.ranks; ++rank) {
       tracers.push_back(std::make_unique<RankTracer>(world.kernel(), event_log, rank));
       world.set_tracer(rank, tracers.back().get());
@@ -175,6 +175,7 @@ struct TrainingSession::Parts {
       for (const auto& [name, data] : resume->files) files.emplace(directory.path + "/" + name, data);
       disk.import_files(files);
     }
+    storage.attach(world);
     supervisor.start();
     for (std::size_t i = 0; i < scenario.faults.crashes.size(); ++i) {
       const CrashFault& crash = scenario.faults.crashes[i];
@@ -187,9 +188,19 @@ struct TrainingSession::Parts {
   FaultInjector::Hooks injector_hooks(TrainingRecord& record) {
     FaultInjector::Hooks injector_hooks;
     injector_hooks.on_fault = [this, &record](const FaultRecord& fault) { on_fault(fault, record); };
-    injector_hooks.crash = [this](int rank, CrashKind kind) { supervisor.crash_soon(rank, kind); };
+    injector_hooks.crash = [this](int rank, CrashKind kind, const PowerLoss& unsynced) {
+      storage.set_host_loss(rank, unsynced);
+      supervisor.crash_soon(rank, kind);
+    };
     injector_hooks.is_up = [this](int rank) { return world.is_up(rank); };
     return injector_hooks;
+  }
+
+  RunStorage::Hooks storage_hooks(TrainingRecord& record) {
+    RunStorage::Hooks hooks_of_storage;
+    hooks_of_storage.on_fault = [this, &record](const FaultRecord& fault) { on_fault(fault, record); };
+    hooks_of_storage.power_loss = [this] { supervisor.lose_power_soon(); };
+    return hooks_of_storage;
   }
 
   void on_restart(std::uint32_t generation) {
@@ -230,12 +241,12 @@ struct TrainingSession::Parts {
 
   const Scenario& scenario;
   TrainingHooks hooks;
-  Mounts mounts;
   ObserverFan fan;
   ReplicaAgreement agreement;
   StateRecorder states;
   std::unique_ptr<TrainObserver> accumulation;
   FaultInjector injector;
+  RunStorage storage;
   TrainJob job;
   FileSystem& disk;
   Recorder recorder;
@@ -264,6 +275,13 @@ TrainingSession::~TrainingSession() = default;
 
 void TrainingSession::crash(int rank, CrashKind kind) { parts_->supervisor.crash(rank, kind); }
 
+void TrainingSession::lose_power(const PowerLoss& loss) {
+  parts_->storage.lose_power(loss);
+  parts_->supervisor.lose_power();
+}
+
+const FileSystem& TrainingSession::disk() const { return parts_->disk; }
+
 bool TrainingSession::advance(std::uint64_t max_events) {
   CHECK(end_ == RunEnd::kBudget);
   end_ = parts_->world.run(max_events);
@@ -281,6 +299,7 @@ TrainingRecord TrainingSession::finish() {
   conclude(world, end_, end_ == RunEnd::kBudget, record);
   const auto& recoveries = parts.supervisor.recoveries();
   record.faults_not_struck = parts.injector.not_struck();
+  for (std::string& fault : parts.storage.not_struck()) record.faults_not_struck.push_back(std::move(fault));
   record.recoveries.assign(recoveries.begin(), recoveries.end());
   if (!parts.supervisor.gave_up().empty()) {
     record.outcome = Outcome::kFailed;

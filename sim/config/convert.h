@@ -10,8 +10,10 @@
 namespace rehearse {
 
 namespace config {
+class At;
+class Crash;
 class Scenario;
-}
+}  // namespace config
 
 // What a scenario's fields name outside of it, already read.
 struct NamedFiles {
@@ -29,7 +31,16 @@ void convert_cluster(const config::Scenario& message, const Origins& origins, Sc
 void convert_train(const config::Scenario& message, const NamedFiles& files, const Origins& origins,
                    Scenario& scenario);
 void convert_faults(const config::Scenario& message, const Origins& origins, Scenario& scenario);
+void convert_storage_faults(const config::Scenario& message, const Origins& origins, Scenario& scenario);
 void convert_expect(const config::Scenario& message, const NamedFiles& files, const Origins& origins,
                     Scenario& scenario);
+
+// Where a rank's `at` is.
+FaultAddress convert_address(std::int64_t rank, const config::At& at, const std::string& path, const Origins& origins,
+                             const Scenario& scenario);
+// Refuses the phase CHECKPOINT of a step after which nothing is saved.
+void check_is_saved(const FaultAddress& at, const std::string& path, const Origins& origins, const Scenario& scenario);
+// What `crash` says of unsynced operations.
+PowerLoss convert_host_loss(const config::Crash& crash, const std::string& path, const Origins& origins);
 
 }  // namespace rehearse

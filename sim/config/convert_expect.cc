@@ -74,6 +74,8 @@ void convert_expect(const config::Scenario& message, const NamedFiles& files, co
   check_contradictions(expect, scenario.train, origins);
   out.outcome = convert_outcome(expect.outcome());
   if (expect.has_recoveries()) out.recoveries = expect.recoveries();
+  if (expect.has_failed_saves()) out.failed_saves = expect.failed_saves();
+  if (expect.has_refused_checkpoints()) out.refused_checkpoints = expect.refused_checkpoints();
   out.loss_falls = expect.has_loss();
   out.eval_loss_falls = expect.has_eval_loss();
   if (expect.has_final_step()) out.final_step = expect.final_step();

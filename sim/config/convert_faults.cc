@@ -53,21 +53,6 @@ void check_rank(std::int64_t rank, const std::string& path, const Origins& origi
                                    "; allowed: 0 to cluster.ranks - 1 = " + std::to_string(scenario.ranks - 1));
 }
 
-FaultAddress convert_address(std::int64_t rank, const config::At& at, const std::string& path, const Origins& origins,
-                             const Scenario& scenario) {
-  check_rank(rank, path, origins, scenario);
-  if (at.step() > scenario.train.steps) {
-    origins.fail(path + ".at.step", "found " + std::to_string(at.step()) +
-                                        "; allowed: a step of the run, 1 to train.steps, which is " +
-                                        std::to_string(scenario.train.steps));
-  }
-  FaultAddress address;
-  address.rank = static_cast<int>(rank);
-  address.step = at.step();
-  address.phase = convert_phase(at.phase());
-  return address;
-}
-
 int find_tensor(const ParameterLayout& layout, const std::string& name, const std::string& path,
                 const Origins& origins) {
   std::vector<std::string> names;
@@ -105,6 +90,7 @@ CrashFault convert_crash(const config::Crash& crash, const std::string& path, co
   }
   CrashFault out;
   out.kind = crash.kind() == config::Crash::HOST ? CrashKind::kHost : CrashKind::kProcess;
+  out.unsynced = convert_host_loss(crash, path, origins);
   if (crash.has_time()) {
     check_rank(crash.rank(), path, origins, scenario);
     out.at.rank = static_cast<int>(crash.rank());
@@ -112,13 +98,7 @@ CrashFault convert_crash(const config::Crash& crash, const std::string& path, co
     return out;
   }
   out.at = convert_address(crash.rank(), crash.at(), path, origins, scenario);
-  const std::int64_t every = scenario.train.checkpoint.every_steps;
-  if (out.at.phase == Phase::kCheckpoint && (every == 0 || out.at.step % every != 0)) {
-    origins.fail(path + ".at.phase", "found CHECKPOINT of step " + std::to_string(out.at.step) +
-                                         ", after which nothing is saved; allowed: only in a multiple of "
-                                         "checkpoint.every_steps, which is " +
-                                         std::to_string(every));
-  }
+  check_is_saved(out.at, path, origins, scenario);
   return out;
 }
 
@@ -157,6 +137,30 @@ FlipFault convert_flip(const config::Flip& flip, const std::string& path, const 
 }
 
 }  // namespace
+
+FaultAddress convert_address(std::int64_t rank, const config::At& at, const std::string& path, const Origins& origins,
+                             const Scenario& scenario) {
+  check_rank(rank, path, origins, scenario);
+  if (at.step() > scenario.train.steps) {
+    origins.fail(path + ".at.step", "found " + std::to_string(at.step()) +
+                                        "; allowed: a step of the run, 1 to train.steps, which is " +
+                                        std::to_string(scenario.train.steps));
+  }
+  FaultAddress address;
+  address.rank = static_cast<int>(rank);
+  address.step = at.step();
+  address.phase = convert_phase(at.phase());
+  return address;
+}
+
+void check_is_saved(const FaultAddress& at, const std::string& path, const Origins& origins, const Scenario& scenario) {
+  const std::int64_t every = scenario.train.checkpoint.every_steps;
+  if (at.phase != Phase::kCheckpoint || (every > 0 && at.step % every == 0)) return;
+  origins.fail(path + ".at.phase", "found CHECKPOINT of step " + std::to_string(at.step) +
+                                       ", after which nothing is saved; allowed: only in a multiple of "
+                                       "checkpoint.every_steps, which is " +
+                                       std::to_string(every));
+}
 
 void convert_faults(const config::Scenario& message, const Origins& origins, Scenario& scenario) {
   for (int i = 0; i < message.faults().flip_size(); ++i) {

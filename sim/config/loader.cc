@@ -150,7 +150,7 @@ class Loading {
     WeightsReference reference;
     reference.text = named;
     std::string digest = named;
-    if (named == "fault-free" && message_.faults().flip_size() + message_.faults().crash_size() > 0) {
+    if (named == "fault-free" && message_.faults().ByteSizeLong() > 0) {
       config::Scenario without = message_;
       without.clear_faults();
       without.clear_expect();

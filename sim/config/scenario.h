@@ -41,6 +41,8 @@ struct Expectations {
   std::optional<std::string> event_digest;
   std::optional<WeightsReference> same_weights_as;
   std::optional<std::int64_t> recoveries;
+  std::optional<std::int64_t> failed_saves;
+  std::optional<std::int64_t> refused_checkpoints;
   std::optional<double> final_loss_below;
   std::optional<double> max_accumulation_difference;
 };

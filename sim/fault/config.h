@@ -7,6 +7,7 @@
 
 #include "core/base/units.h"
 #include "core/runtime/tracer.h"
+#include "sim/fault/storage_faults.h"
 
 namespace rehearse {
 
@@ -40,13 +41,15 @@ struct CrashFault {
   FaultAddress at;                // without `time`, all of it; with it, the rank
   std::optional<TimePoint> time;  // of the simulation
   CrashKind kind = CrashKind::kProcess;
+  PowerLoss unsynced;  // what a lost host leaves of what it had not synced
 };
 
 // Everything that goes wrong in a run, decided before it starts.
 struct FaultPlan {
   std::vector<FlipFault> flips;
   std::vector<CrashFault> crashes;
-  bool empty() const { return flips.empty() && crashes.empty(); }
+  StorageFaultPlan storage;
+  bool empty() const { return flips.empty() && crashes.empty() && storage.empty(); }
 };
 
 }  // namespace rehearse

@@ -105,7 +105,7 @@ void FaultInjector::fire(const CrashFault& crash) {
   record.at = crash.at;
   record.what = crash.kind == CrashKind::kProcess ? "the process crashes" : "the host is lost";
   hooks_.on_fault(record);
-  hooks_.crash(crash.at.rank, crash.kind);
+  hooks_.crash(crash.at.rank, crash.kind, crash.unsynced);
 }
 
 }  // namespace rehearse

@@ -24,7 +24,7 @@ class FaultInjector : public Disturbance {
     // Hears of each fault when it has struck, without its time.
     std::function<void(const FaultRecord&)> on_fault;
     // Has the rank die, not before this call is over; nothing more that it does counts.
-    std::function<void(int rank, CrashKind kind)> crash;
+    std::function<void(int rank, CrashKind kind, const PowerLoss& unsynced)> crash;
     // False for a rank that is down, or about to die: no fault strikes it.
     std::function<bool(int rank)> is_up;
   };

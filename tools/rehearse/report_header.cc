@@ -142,9 +142,11 @@ std::string header_report(const Scenario& scenario, std::int64_t resumed_from, c
     };
     add(scenario.faults.flips.size(), "bit flip");
     add(scenario.faults.crashes.size(), "crash");
+    add(scenario.faults.storage.size(), "storage fault");
     out += field_line("faults", faults);
   }
-  if (!scenario.faults.crashes.empty()) {
+  const bool may_restart = !scenario.faults.crashes.empty() || !scenario.faults.storage.empty();
+  if (may_restart) {
     out += field_line("recovery", "at most " + count_of(scenario.recovery.max_restarts, "restart") + ", " +
                                       to_string(scenario.recovery.restart_delay) + " each");
   }

@@ -175,9 +175,9 @@ std::string fault_lines(const TrainingRecord& record, const Style& style) {
   if (record.faults.empty() && record.recoveries.empty() && record.faults_not_struck.empty()) return "";
   std::multimap<TimePoint, std::string> lines;
   for (const FaultRecord& fault : record.faults) {
-    std::string where = "rank " + std::to_string(fault.at.rank);
+    std::string where = fault.at.rank < 0 ? "" : "rank " + std::to_string(fault.at.rank);
     if (fault.at.step > 0) where += ", step " + std::to_string(fault.at.step) + ", " + name_of(fault.at.phase);
-    lines.emplace(fault.time, where + ": " + fault.what);
+    lines.emplace(fault.time, where + (where.empty() ? "" : ": ") + fault.what);
   }
   for (const RecoveryRecord& recovery : record.recoveries) {
     const auto after = [&](TimePoint time) { return to_string(time - recovery.failed) + " after the failure"; };

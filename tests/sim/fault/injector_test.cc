@@ -141,7 +141,7 @@ FaultInjector::Hooks hooks_of(std::function<void(const FaultRecord&)> on_fault) 
   FaultInjector::Hooks hooks;
   hooks.on_fault = std::move(on_fault);
   hooks.is_up = [](int) { return true; };
-  hooks.crash = [](int rank, CrashKind) { ADD_FAILURE() << "rank " << rank << " dies of a flip"; };
+  hooks.crash = [](int rank, CrashKind, const PowerLoss&) { ADD_FAILURE() << "rank " << rank << " dies of a flip"; };
   return hooks;
 }
 FaultInjector::Hooks no_hooks() {
