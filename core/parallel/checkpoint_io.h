@@ -46,7 +46,7 @@ Task<SaveResult> save_training_state(RankContext& context, DataParallel<T>& para
                                      TrainCounters counters, std::vector<std::int64_t> keep_also);
 
 // Restores the checkpoint of `step`, on every rank or on none. Throws InputError where it is missing, damaged or not
-// this job's.
+// this job's, UnreadableCheckpoint where the disk fails.
 template <class T>
 Task<TrainCounters> load_training_state(RankContext& context, DataParallel<T>& parallel, const CheckpointPlan& plan,
                                         std::int64_t step);

@@ -42,24 +42,20 @@ std::vector<std::int64_t> RecoveryPoints::order(const std::vector<StoredCheckpoi
 
 Task<std::string> RecoveryPoints::gone_back(std::int64_t step) {
   if (context_.rank() != 0) co_return "";
-  std::vector<std::int64_t> gone;
-  std::vector<std::int64_t> rest;
-  for (const RecoveryPoint& one : stored_) (one.step > step ? gone : rest).push_back(one.step);
-  const bool newer = !gone.empty();
-  for (const std::int64_t old : rotated_out(rest, keep_, policy_.must_keep(stored_))) gone.push_back(old);
-  if (gone.empty()) co_return "";
-  std::erase_if(trusted_, [&](std::int64_t one) { return contains(gone, one); });
+  std::vector<std::int64_t> there;
+  for (const RecoveryPoint& one : stored_) {
+    if (one.step <= step) there.push_back(one.step);
+  }
+  const bool distrusts = std::erase_if(trusted_, [&](std::int64_t one) { return one > step; }) > 0;
   std::string problem;
+  if (distrusts && !policy_.trusts_at_once()) problem = co_await store_trust();
+  const std::vector<std::int64_t> gone = rotated_out(there, keep_, policy_.must_keep(stored_));
   try {
     co_await delete_checkpoints(context_.storage(), parent_, gone);
   } catch (const StorageError& error) {
-    problem = std::string("others could not be deleted: ") + error.what();
+    problem = std::string("older ones could not be deleted: ") + error.what();
   }
-  // What could not be deleted is not trusted at least.
-  if (newer && !policy_.trusts_at_once()) {
-    const std::string other = co_await store_trust();
-    if (problem.empty()) problem = other;
-  }
+  std::erase_if(trusted_, [&](std::int64_t one) { return contains(gone, one); });
   co_return problem;
 }
 

@@ -24,9 +24,8 @@ class RecoveryPoints {
 
   // The policy's choice among what is there.
   CheckpointChoice choice();
-  // The job has gone back to this step, 0 for the start. What is newer is of a past that did not happen: a later
-  // rotation would take it for the newest, and a later failure for the best. It goes, and so does what a rotation that
-  // a crash cut short has left.
+  // The job has gone back to this step, 0 for the start. What is newer is of a past that did not happen, and loses its
+  // trust; it stays until the job comes to its step again. What a rotation that a crash cut short has left goes.
   Task<std::string> gone_back(std::int64_t step);
   // Whoever resumes from a checkpoint by name trusts it.
   Task<std::string> resumed(std::int64_t step);

@@ -49,9 +49,7 @@ void Recorder::on_start(int rank, std::int64_t step, const TensorsView&, Digest1
   if (!recovering_) return;
   RecoveryRecord& recovery = record_.recoveries.back();
   if (ranks_started_ == 1) {
-    // What came after the state that the job goes back to is done again.
-    std::erase_if(record_.steps, [step](const StepRecord& one) { return one.report.step > step; });
-    std::erase_if(record_.evals, [step](const EvalRecord& one) { return one.step > step || step == 0; });
+    go_to(step);
     std::erase_if(record_.checkpoint_failures, [step](const CheckpointFailure& one) { return one.step > step; });
     // It may have been published without rank 0 having come to say so.
     if (recovery.from_checkpoint && step >= record_.first_step && !is_committed(step)) commit(step);
@@ -59,6 +57,7 @@ void Recorder::on_start(int rank, std::int64_t step, const TensorsView&, Digest1
   if (ranks_started_ < scenario_.ranks) return;
   recovery.resumed = world_->now();
   recovery.resumed_step = step;
+  recovery.last_step = std::max(recovery.last_step, step);
   recovering_ = false;
   if (hooks_.on_recovery) hooks_.on_recovery(recovery);
 }
@@ -83,6 +82,32 @@ void Recorder::on_guard(int, const GuardReport& report) {
     recovery.restarted = world_->now();
     begin_recovery(recovery);
     if (on_rollback_) on_rollback_();
+  }
+}
+
+void Recorder::go_to(std::int64_t step) {
+  // What came after is done again.
+  while (!record_.steps.empty() && record_.steps.back().report.step > step) {
+    const StepRecord& last = record_.steps.back();
+    undone_steps_.insert_or_assign(last.report.step, last);
+    record_.steps.pop_back();
+  }
+  while (!record_.evals.empty() && (record_.evals.back().step > step || step == 0)) {
+    undone_evals_.insert_or_assign(record_.evals.back().step, record_.evals.back());
+    record_.evals.pop_back();
+  }
+  // A checkpoint that could not be read before takes the job further than it had come again.
+  for (std::int64_t next = last_step() + 1; next <= step; ++next) {
+    const auto step_record = undone_steps_.find(next);
+    if (step_record == undone_steps_.end()) {
+      // Done by the run that this one continues: the record begins after it.
+      record_.steps.clear();
+      record_.evals.clear();
+      continue;
+    }
+    record_.steps.push_back(step_record->second);
+    const auto eval = undone_evals_.find(next);
+    if (eval != undone_evals_.end()) record_.evals.push_back(eval->second);
   }
 }
 
@@ -170,6 +195,7 @@ CheckpointRecord Recorder::checkpoint_on_disk(std::int64_t step) const {
 void Recorder::on_checkpoint(int rank, const CheckpointReport& report, Digest128 optimizer_state) {
   if (scenario_.expect.resume_from == report.step) record_.resume_optimizer_state[rank] = optimizer_state;
   if (rank != 0) return;
+  if (!report.rotation_problem.empty() || !report.problem.empty()) ++record_.failed_saves;
   if (!report.rotation_problem.empty()) {
     record_.checkpoint_failures.push_back(CheckpointFailure{report.step, "saved, but " + report.rotation_problem});
   }

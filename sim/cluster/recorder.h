@@ -90,6 +90,8 @@ class Recorder : public TrainObserver {
   void list_checkpoints();
 
  private:
+  // The record is that of a job which has done `step` and nothing after it.
+  void go_to(std::int64_t step);
   void begin_recovery(const RecoveryRecord& recovery);
   // The checkpoint of the step counts from now on.
   void commit(std::int64_t step);
@@ -118,6 +120,9 @@ class Recorder : public TrainObserver {
   std::map<std::int64_t, std::int64_t> attempts_;  // by step
   std::vector<std::int64_t> committed_;
   std::vector<std::int64_t> avoided_;
+  // The newest attempts that were taken out of the record.
+  std::map<std::int64_t, StepRecord> undone_steps_;
+  std::map<std::int64_t, EvalRecord> undone_evals_;
 };
 
 // Times the collectives of one rank and tells the event log what the rank is at.

@@ -10,7 +10,7 @@ namespace rehearse {
 namespace {
 
 // An event's argument: what it is in the low byte; above it the generation, or the rank and the kind of a crash.
-enum class Happening : std::uint64_t { kHeard, kStop, kStart, kCrash, kHang };
+enum class Happening : std::uint64_t { kHeard, kStop, kStart, kCrash, kHang, kPowerLoss };
 
 std::uint64_t argument_of(Happening event, std::uint64_t rest) { return static_cast<std::uint64_t>(event) | rest << 8; }
 
@@ -23,6 +23,7 @@ EventKind kind_of(Happening event) {
     case Happening::kStart:
       return EventKind::kRestart;
     case Happening::kCrash:
+    case Happening::kPowerLoss:
       return EventKind::kCrash;
     case Happening::kHang:
       return EventKind::kHang;
@@ -91,6 +92,19 @@ void Supervisor::crash(int rank, CrashKind kind) {
   world_.crash(rank, kind);
 }
 
+void Supervisor::lose_power_soon() {
+  for (int rank = 0; rank < world_.ranks(); ++rank) world_.doom(rank);
+  world_.kernel().schedule(world_.now(), this, argument_of(Happening::kPowerLoss, 0));
+}
+
+void Supervisor::lose_power() {
+  bool any = false;
+  for (int rank = 0; rank < world_.ranks(); ++rank) any = any || world_.state(rank) == World::RankState::kRunning;
+  if (!any) return;
+  fail("the power of all hosts was lost", config_.heartbeat_timeout);
+  for (int rank = 0; rank < world_.ranks(); ++rank) world_.crash(rank, CrashKind::kHost);
+}
+
 void Supervisor::fail(const std::string& cause, Duration until_heard) {
   if (hopeless_ || (state_ != State::kRunning && state_ != State::kFailing)) return;
   const TimePoint heard = world_.now() + until_heard;
@@ -129,6 +143,8 @@ void Supervisor::on_event(std::uint64_t argument) {
     case Happening::kHang:
       if (!hung_.has_value()) hung_ = world_.now();
       return world_.hang(static_cast<int>(rest >> 8));
+    case Happening::kPowerLoss:
+      return lose_power();
   }
 }
 

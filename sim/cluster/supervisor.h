@@ -49,6 +49,10 @@ class Supervisor : private EventSink {
   void crash(int rank, CrashKind kind);
   // The same by an event at now, from wherever.
   void crash_soon(int rank, CrashKind kind);
+  // Every host loses its power, now; not from a coroutine.
+  void lose_power();
+  // The same by an event at now, from wherever.
+  void lose_power_soon();
   // A rank's process stops without dying, by an event at now.
   void hang_soon(int rank);
 

@@ -11,11 +11,11 @@
 #include "sim/check/optimizer_memory.h"
 #include "sim/check/replica_agreement.h"
 #include "sim/cluster/recorder.h"
+#include "sim/cluster/run_storage.h"
 #include "sim/cluster/world.h"
 #include "sim/config/loader.h"
 #include "sim/fault/injector.h"
 #include "sim/storage/file_system.h"
-#include "sim/storage/sim_storage.h"
 #include "sim/trace/event_digest.h"
 #include "sim/trace/event_log.h"
 #include "sim/trace/state_recorder.h"
@@ -159,8 +159,9 @@ struct TrainingSession::Parts {
         standard_policy(scenario.train.guards, scenario.recovery.max_restarts, scenario.recovery.restart_delay),
         policy(run_hooks.policy != nullptr ? *run_hooks.policy : standard_policy),
         injector(scenario.faults, scenario.ranks, RandomStream(scenario.seed).fork("faults"), injector_hooks(record)),
-        job(make_job(scenario, resume, &fan, scenario.faults.empty() ? nullptr : &injector, &policy)),
-        disk(mounts.add(job.checkpoints.parent.mount, scenario.storage)),
+        storage(scenario, resume.has_value(), injector, storage_hooks(record)),
+        job(make_job(scenario, resume, &fan, scenario.faults.empty() ? nullptr : &storage, &policy)),
+        disk(storage.mounts().add(job.checkpoints.parent.mount, scenario.storage)),
         recorder(scenario, agreement, states, disk, job.checkpoints.parent, hooks, record),
         world(world_config(scenario)),
         event_log(world.kernel(), scenario.ranks),
@@ -181,7 +182,6 @@ struct TrainingSession::Parts {
       for (EventListener* listener : hooks.listeners) event_log.add(listener);
       world.kernel().set_listener(&event_log);
     }
-    world.set_storage([this](Process& process) { return std::make_unique<SimStorage>(process, mounts); });
     for (int rank = 0; rank < scenario.ranks; ++rank) {
       tracers.push_back(std::make_unique<RankTracer>(world.kernel(), event_log, rank));
       world.set_tracer(rank, tracers.back().get());
@@ -192,10 +192,11 @@ struct TrainingSession::Parts {
       for (const auto& [name, data] : resume->files) files.emplace(directory.path + "/" + name, data);
       disk.import_files(files);
     }
+    storage.attach(world);
     recorder.set_rollback_listener([this] { event_log.set_attempt(recorder.attempt()); });
     supervisor.set_diagnosis([this](const CommError& error) { return who_is_missing(error); });
     if (!scenario.faults.empty()) {
-      job.checkpoints.outside = [this] { return injector.progress(); };
+      job.checkpoints.outside = [this] { return fault_progress(); };
       if (has_message_faults()) {
         world.network().set_send_listener([this](int rank) { injector.on_message(rank); });
       }
@@ -205,13 +206,15 @@ struct TrainingSession::Parts {
       const RunState state = run_state_of(*resume);
       began = state.simulated_time;
       if (!state.outside.empty()) {
-        if (state.outside.size() != injector.progress().size()) {
+        if (state.outside.size() != fault_progress().size()) {
           throw InputError("the checkpoint of step " + std::to_string(resume->step) +
                            " was saved under another fault plan: its run state tells of " +
                            std::to_string(state.outside.size()) + " numbers, the scenario has " +
-                           std::to_string(injector.progress().size()));
+                           std::to_string(fault_progress().size()));
         }
-        injector.set_progress(state.outside);
+        const auto of_injector = static_cast<std::ptrdiff_t>(injector.progress().size());
+        injector.set_progress(std::vector(state.outside.begin(), state.outside.begin() + of_injector));
+        storage.set_state(std::vector(state.outside.begin() + of_injector, state.outside.end()));
       }
     }
     supervisor.start();
@@ -222,6 +225,13 @@ struct TrainingSession::Parts {
     }
   }
 
+  // How far each fault of the plan has come.
+  std::vector<std::int64_t> fault_progress() const {
+    std::vector<std::int64_t> numbers = injector.progress();
+    for (const std::int64_t number : storage.state()) numbers.push_back(number);
+    return numbers;
+  }
+
   bool has_message_faults() const {
     const auto& faults = scenario.faults.faults;
     return std::any_of(faults.begin(), faults.end(), [](const Fault& fault) { return fault.when.message > 0; });
@@ -230,13 +240,23 @@ struct TrainingSession::Parts {
   FaultInjector::Hooks injector_hooks(TrainingRecord& record) {
     FaultInjector::Hooks injector_hooks;
     injector_hooks.on_fault = [this, &record](const FaultRecord& fault) { on_fault(fault, record); };
-    injector_hooks.crash = [this](int rank, CrashKind kind) { supervisor.crash_soon(rank, kind); };
+    injector_hooks.crash = [this](int rank, CrashKind kind, const PowerLoss& unsynced) {
+      storage.set_host_loss(rank, unsynced);
+      supervisor.crash_soon(rank, kind);
+    };
     injector_hooks.hang = [this](int rank) { supervisor.hang_soon(rank); };
     injector_hooks.slow_down = [this](int rank, std::int64_t numerator, std::int64_t denominator) {
       world.slow_down(rank, numerator, denominator);
     };
     injector_hooks.is_up = [this](int rank) { return world.is_up(rank); };
     return injector_hooks;
+  }
+
+  RunStorage::Hooks storage_hooks(TrainingRecord& record) {
+    RunStorage::Hooks hooks_of_storage;
+    hooks_of_storage.on_fault = [this, &record](const FaultRecord& fault) { on_fault(fault, record); };
+    hooks_of_storage.power_loss = [this] { supervisor.lose_power_soon(); };
+    return hooks_of_storage;
   }
 
   void on_restart(const RecoveryRecord& recovery) {
@@ -290,7 +310,6 @@ struct TrainingSession::Parts {
 
   const Scenario& scenario;
   TrainingHooks hooks;
-  Mounts mounts;
   ObserverFan fan;
   ReplicaAgreement agreement;
   StateRecorder states;
@@ -299,6 +318,7 @@ struct TrainingSession::Parts {
   const RecoveryPolicy& policy;
   std::string stopped;
   FaultInjector injector;
+  RunStorage storage;
   TrainJob job;
   FileSystem& disk;
   Recorder recorder;
@@ -327,6 +347,13 @@ TrainingSession::~TrainingSession() = default;
 
 void TrainingSession::crash(int rank, CrashKind kind) { parts_->supervisor.crash(rank, kind); }
 
+void TrainingSession::lose_power(const PowerLoss& loss) {
+  parts_->storage.lose_power(loss);
+  parts_->supervisor.lose_power();
+}
+
+const FileSystem& TrainingSession::disk() const { return parts_->disk; }
+
 bool TrainingSession::advance(std::uint64_t max_events) {
   CHECK(end_ == RunEnd::kBudget);
   end_ = parts_->world.run(max_events);
@@ -343,6 +370,7 @@ TrainingRecord TrainingSession::finish() {
   World& world = parts.world;
   conclude(world, end_, end_ == RunEnd::kBudget, record);
   record.faults_not_struck = parts.injector.not_struck();
+  for (std::string& fault : parts.storage.not_struck()) record.faults_not_struck.push_back(std::move(fault));
   if (record.outcome == Outcome::kDone && !parts.stopped.empty()) {
     record.outcome = Outcome::kStopped;
     record.failure = parts.stopped;

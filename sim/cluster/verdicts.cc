@@ -221,16 +221,30 @@ std::vector<Verdict> judge(const Scenario& scenario, const TrainingRecord& recor
                                          std::to_string(second.compared) + " records"
                                    : second.difference));
   }
-  if (!record.checkpoint_failures.empty()) {
-    std::string failures;
-    for (const CheckpointFailure& failure : record.checkpoint_failures) {
-      failures += (failures.empty() ? "" : "; ") + text_of(failure);
+  std::string failures;
+  for (const CheckpointFailure& failure : record.checkpoint_failures) {
+    failures += (failures.empty() ? "" : "; ") + text_of(failure);
+  }
+  // What failed before a continued run is not its to count.
+  if (expect.failed_saves.has_value()) {
+    if (record.first_step == 1) {
+      verdicts.push_back(verdict("failed_saves", record.failed_saves == *expect.failed_saves,
+                                 std::to_string(record.failed_saves) +
+                                     (record.failed_saves == 1 ? " save failed" : " saves failed") +
+                                     (failures.empty() ? "" : ": " + failures)));
     }
+  } else if (!failures.empty()) {
     verdicts.push_back(verdict("checkpoints", false, failures));
   }
   if (record.outcome == Outcome::kInterrupted) return verdicts;
   // What failed before a continued run is not its to count.
   if (record.first_step == 1) judge_recoveries(expect, record, verdicts);
+  if (expect.refused_checkpoints.has_value() && record.first_step == 1) {
+    std::int64_t found = 0;
+    for (const RecoveryRecord& recovery : record.recoveries) found += std::ssize(recovery.rejected);
+    verdicts.push_back(verdict("refused_checkpoints", found == *expect.refused_checkpoints,
+                               std::to_string(found) + (found == 1 ? " was refused" : " were refused")));
+  }
   if (expect.final_step.has_value()) verdicts.push_back(judge_final_step(*expect.final_step, record));
   // A run continued from near its end may have nothing to compare.
   const bool continued = record.first_step > 1;

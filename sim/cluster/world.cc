@@ -144,6 +144,7 @@ void World::crash(int rank, CrashKind kind) {
     network_.on_process_lost(rank);
   } else {
     network_.on_host_lost(rank);
+    if (host_loss_listener_) host_loss_listener_(rank);
   }
 }
 

@@ -75,6 +75,9 @@ class World {
     end_listener_ = std::move(listener);
   }
 
+  // Called when a rank's host is lost, before crash() returns.
+  void set_host_loss_listener(std::function<void(int rank)> listener) { host_loss_listener_ = std::move(listener); }
+
   RunEnd run(std::uint64_t max_events = ~std::uint64_t{0}) { return kernel_.run(max_events); }
 
   // How the rank's latest incarnation stands. `error` is what its program threw.
@@ -96,6 +99,7 @@ class World {
   Network network_;
   StorageFactory storage_factory_;
   std::function<void(int, const std::exception_ptr&)> end_listener_;
+  std::function<void(int)> host_loss_listener_;
 };
 
 // The deadlock table in words: for each rank and activity what it waits for and since when.

@@ -79,6 +79,8 @@ void convert_expect(const config::Scenario& message, const NamedFiles& files, co
   if (expect.has_rollbacks()) out.rollbacks = expect.rollbacks();
   if (expect.has_skipped_steps()) out.skipped_steps = expect.skipped_steps();
   if (expect.has_cause()) out.cause = expect.cause();
+  if (expect.has_failed_saves()) out.failed_saves = expect.failed_saves();
+  if (expect.has_refused_checkpoints()) out.refused_checkpoints = expect.refused_checkpoints();
   out.loss_falls = expect.has_loss();
   out.eval_loss_falls = expect.has_eval_loss();
   if (expect.has_final_step()) out.final_step = expect.final_step();

@@ -105,9 +105,23 @@ FaultWhen convert_when(std::int64_t rank, const config::At& at, const AllowedPla
   when.until_step = at.until_step();
   when.probability = *probability;
   when.always = at.always();
-  const bool several = at.has_every() || at.has_until_step() || at.has_probability();
+  const bool several = at.has_every() || at.has_until_step() || at.probability() < 1;
   when.count = at.has_count() ? at.count() : (several ? 0 : 1);
   return when;
+}
+
+FaultAddress convert_address(std::int64_t rank, const config::At& at, const std::string& path, const Origins& origins,
+                             const Scenario& scenario) {
+  const AllowedPlaces allowed = {{config::At::DATA, config::At::FORWARD, config::At::BACKWARD, config::At::REDUCE,
+                                  config::At::OPTIMIZER, config::At::GATHER, config::At::CHECKPOINT},
+                                 false};
+  const FaultWhen when = convert_when(rank, at, allowed, path, origins, scenario);
+  FaultWhen plain;
+  plain.at = when.at;
+  if (!(when == plain)) {
+    origins.fail(path + ".at", "found more than a step and a phase; allowed for this kind of fault: at { step phase }");
+  }
+  return when.at;
 }
 
 }  // namespace rehearse

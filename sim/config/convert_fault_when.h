@@ -21,6 +21,10 @@ struct AllowedPlaces {
 FaultWhen convert_when(std::int64_t rank, const config::At& at, const AllowedPlaces& allowed, const std::string& path,
                        const Origins& origins, const Scenario& scenario);
 
+// An `at` that is a step and a phase alone.
+FaultAddress convert_address(std::int64_t rank, const config::At& at, const std::string& path, const Origins& origins,
+                             const Scenario& scenario);
+
 // Throws InputError unless the scenario has the rank.
 void check_rank(std::int64_t rank, const std::string& path, const Origins& origins, const Scenario& scenario);
 

@@ -228,6 +228,7 @@ class Converter {
     each("crash", faults_.crash(), [this](const config::Crash& crash, const std::string& path) {
       CrashFault fault;
       fault.kind = crash.kind() == config::Crash::HOST ? CrashKind::kHost : CrashKind::kProcess;
+      fault.unsynced = convert_host_loss(crash, path, origins_);
       add_end(convert_end(crash, path, origins_, scenario_), fault, path);
     });
     each("hang", faults_.hang(), [this](const config::Hang& hang, const std::string& path) {

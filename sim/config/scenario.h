@@ -41,6 +41,8 @@ struct Expectations {
   std::optional<std::string> event_digest;
   std::optional<WeightsReference> same_weights_as;
   std::optional<std::int64_t> recoveries;  // restarts
+  std::optional<std::int64_t> failed_saves;
+  std::optional<std::int64_t> refused_checkpoints;
   std::optional<std::int64_t> rollbacks;
   std::optional<std::int64_t> skipped_steps;
   std::optional<std::string> cause;  // words of a recovery's cause, or of the reason for the run's end

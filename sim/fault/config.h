@@ -9,6 +9,7 @@
 #include "core/base/units.h"
 #include "core/parallel/program_error.h"
 #include "core/runtime/tracer.h"
+#include "sim/fault/storage_faults.h"
 
 namespace rehearse {
 
@@ -79,6 +80,7 @@ struct LrSpikeFault {
 enum class CrashKind : std::uint8_t { kProcess, kHost };
 struct CrashFault {
   CrashKind kind = CrashKind::kProcess;
+  PowerLoss unsynced;  // what a lost host leaves of what it had not synced
 };
 
 // The rank stops without dying.
@@ -104,7 +106,8 @@ struct Fault {
 // Everything that goes wrong in a run, decided before it starts.
 struct FaultPlan {
   std::vector<Fault> faults;
-  bool empty() const { return faults.empty(); }
+  StorageFaultPlan storage;
+  bool empty() const { return faults.empty() && storage.empty(); }
 };
 
 }  // namespace rehearse

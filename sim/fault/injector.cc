@@ -149,7 +149,7 @@ void FaultInjector::stop_rank(std::size_t fault, const FaultPlace& place) {
   note_strike(place, progress_[fault]);
   if (const auto* crash = std::get_if<CrashFault>(&plan_.faults[fault].kind)) {
     report(place, crash->kind == CrashKind::kProcess ? "the process crashes" : "the host is lost");
-    hooks_.crash(place.at.rank, crash->kind);
+    hooks_.crash(place.at.rank, crash->kind, crash->unsynced);
     return;
   }
   report(place, "the process hangs");

@@ -26,7 +26,7 @@ class FaultInjector : public Disturbance {
     // Hears of each fault when it has struck, without its time.
     std::function<void(const FaultRecord&)> on_fault;
     // Has the rank die, not before this call is over; nothing more that it does counts.
-    std::function<void(int rank, CrashKind kind)> crash;
+    std::function<void(int rank, CrashKind kind, const PowerLoss& unsynced)> crash;
     // Has the rank stop in the same way, without dying.
     std::function<void(int rank)> hang;
     // The rank's device takes so many times as long from now on.

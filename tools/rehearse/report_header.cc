@@ -161,6 +161,8 @@ std::string header_report(const Scenario& scenario, std::int64_t resumed_from, c
       if (counts.empty() || counts.back().first != name) counts.emplace_back(name, 0);
       ++counts.back().second;
     }
+    const auto disk = static_cast<std::int64_t>(scenario.faults.storage.size());
+    if (disk > 0) counts.emplace_back("storage fault", disk);
     for (const auto& [name, count] : counts) faults += (faults.empty() ? "" : ", ") + count_of(count, name.c_str());
     out += field_line("faults", faults);
   }
@@ -170,7 +172,7 @@ std::string header_report(const Scenario& scenario, std::int64_t resumed_from, c
            std::holds_alternative<ProgramFault>(fault.kind);
   });
   if (scenario.train.guards.any()) out += field_line("guards", guard_line(scenario.train.guards));
-  if (recovers) {
+  if (recovers || !scenario.faults.storage.empty()) {
     out += field_line("recovery", "at most " + count_of(scenario.recovery.max_restarts, "restart") + ", " +
                                       to_string(scenario.recovery.restart_delay) + " each");
   }

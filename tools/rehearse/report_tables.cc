@@ -77,6 +77,16 @@ std::string optimizer_formula(const FinishedRun& run, const Style& style) {
   return text + (holds ? style.good("holds on every rank") : style.bad("DOES NOT HOLD")) + "\n";
 }
 
+// "rank 2, step 13, backward: ", as far as there is such a place.
+std::string words_of(const FaultAddress& at) {
+  std::string where = at.rank < 0 ? "" : "rank " + std::to_string(at.rank);
+  if (at.step > 0) {
+    where += std::string(where.empty() ? "" : ", ") + (at.phase == Phase::kLoad ? "load " : "step ") +
+             std::to_string(at.step) + ", " + name_of(at.phase);
+  }
+  return where.empty() ? where : where + ": ";
+}
+
 std::string words_of(const GuardReport& guard) {
   if (guard.goes_back) return "the job goes back";
   return guard.reaction == name_of(Reaction::kSkipStep) ? "all ranks skip the step" : "the job stops";
@@ -211,12 +221,7 @@ std::string fault_lines(const TrainingRecord& record, const Style& style) {
   }
   std::multimap<TimePoint, std::string> lines;
   for (const FaultRecord& fault : record.faults) {
-    std::string where = fault.at.rank == kAllRanks ? "all ranks" : "rank " + std::to_string(fault.at.rank);
-    if (fault.at.step > 0) {
-      where += (fault.at.phase == Phase::kLoad ? ", load " : ", step ") + std::to_string(fault.at.step) + ", " +
-               name_of(fault.at.phase);
-    }
-    lines.emplace(fault.time, where + ": " + fault.what);
+    lines.emplace(fault.time, words_of(fault.at) + fault.what);
   }
   for (const GuardRecord& guard : record.guards) {
     lines.emplace(guard.time, "step " + std::to_string(guard.report.step) + ": " + guard.report.reason + ": " +

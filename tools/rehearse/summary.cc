@@ -106,7 +106,7 @@ OrderedJson faults_json(const std::vector<FaultRecord>& faults) {
   for (const FaultRecord& fault : faults) {
     OrderedJson one;
     one["seconds"] = seconds_of(fault.time.since_start());
-    one["rank"] = fault.at.rank;
+    if (fault.at.rank >= 0) one["rank"] = fault.at.rank;
     if (fault.at.step > 0) {
       one["step"] = fault.at.step;
       one["phase"] = name_of(fault.at.phase);
