@@ -418,6 +418,7 @@ CheckpointPlan make_checkpoint_plan(const TrainConfig& config) {
 }
 
 Task<RunResult> rank_main(RankContext& context, const TrainJob& job) {
+  CHECK(job.policy != nullptr);
   if (job.config.dtype == DType::kFloat64) return run_trainer<double>(context, job);
   CHECK(job.config.dtype == DType::kFloat32);
   return run_trainer<float>(context, job);

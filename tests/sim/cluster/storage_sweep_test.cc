@@ -140,6 +140,59 @@ TEST(StorageSweep, PowerLostAfterAnyOperationOfTheJobLosesNoCheckpoint) {
   std::cout << tried << " of " << all << " losses of power, after " << points.size() << " storage operations\n";
 }
 
+// And again, after any operation of the way back from the first loss.
+TEST(StorageSweep, PowerLostAgainInTheRecoveryLosesNoCheckpoint) {
+  const Scenario scenario = tiny_training("");
+  const std::string weights = run_training(scenario).weights_sha256;
+  const std::vector<Point> points = points_of(scenario);
+  TrainingHooks quiet;
+  quiet.log_events = false;
+  int tried = 0;
+  for (std::size_t i = 0; i < points.size(); i += full() ? 3 : 17) {
+    const Point& first = points[i];
+    std::vector<std::uint64_t> seconds;  // events after which power goes again
+    {
+      StorageOperations operations;
+      bool recovered = false;
+      TrainingHooks hooks;
+      hooks.listeners = {&operations};
+      hooks.on_recovery = [&recovered](const RecoveryRecord&) { recovered = true; };
+      TrainingSession session(scenario, std::nullopt, hooks);
+      ASSERT_TRUE(session.advance(first.events));
+      session.lose_power(PowerLoss());
+      for (std::int64_t before = operations.count; !recovered; before = operations.count) {
+        // A job that was done but for its rotation ends as it comes back.
+        const bool runs = session.advance(1);
+        ASSERT_TRUE(runs || recovered);
+        if (runs && operations.count > before) seconds.push_back(session.events());
+      }
+    }
+    for (const std::uint64_t second : seconds) {
+      for (const Survivors survivors : {Survivors::kNone, Survivors::kAll}) {
+        SCOPED_TRACE("after events " + std::to_string(first.events) + " and " + std::to_string(second));
+        TrainingSession session(scenario, std::nullopt, quiet);
+        ASSERT_TRUE(session.advance(first.events));
+        session.lose_power(PowerLoss());
+        ASSERT_TRUE(session.advance(second - first.events));
+        session.lose_power(PowerLoss{survivors, 0, {}});
+        const std::int64_t newest = newest_durable(session.disk());
+        ASSERT_GE(newest, first.newest);
+        while (session.advance(4096)) {
+        }
+        const TrainingRecord record = session.finish();
+        ASSERT_EQ(record.outcome, Outcome::kDone) << record.failure;
+        ASSERT_EQ(record.weights_sha256, weights);
+        ASSERT_EQ(record.recoveries.size(), 2U);
+        ASSERT_TRUE(record.recoveries[1].rejected.empty()) << record.recoveries[1].rejected.front();
+        ASSERT_EQ(record.recoveries[1].resumed_step, newest);
+        ++tried;
+      }
+    }
+  }
+  EXPECT_GT(tried, full() ? 300 : 50);
+  std::cout << tried << " second losses of power\n";
+}
+
 // Every storage operation of the job fails once, the reads of its restart included: at most one save fails, or one
 // start, and training goes on.
 TEST(StorageSweep, AnErrorInAnyOperationOfTheJobCostsAtMostASaveOrAStart) {
