@@ -12,6 +12,7 @@
 #include "sim/cluster/world.h"
 #include "sim/config/loader.h"
 #include "sim/fault/injector.h"
+#include "sim/fault/network_fault_injector.h"
 #include "sim/storage/file_system.h"
 #include "sim/storage/sim_storage.h"
 #include "sim/trace/event_digest.h"
@@ -36,11 +37,13 @@ double largest_difference(const TrainConfig& config, const TrainObserver& observ
   return static_cast<const AccumulationDifference<float>&>(observer).largest();
 }
 
-WorldConfig world_config(const Scenario& scenario) {
+WorldConfig world_config(const Scenario& scenario, LinkConditions& links) {
   WorldConfig config;
   config.ranks = scenario.ranks;
   config.seed = scenario.seed;
   config.network = scenario.network;
+  config.transport = scenario.transport;
+  if (!scenario.faults.network.empty()) config.links = &links;
   config.device = scenario.device;
   return config;
 }
@@ -142,10 +145,12 @@ struct TrainingSession::Parts {
                          ? make_accumulation_difference(scenario.train)
                          : nullptr),
         injector(scenario.faults, injector_hooks(record)),
-        job(make_job(scenario, resume, &fan, scenario.faults.empty() ? nullptr : &injector)),
+        network_faults(scenario.faults.network, RandomStream(scenario.seed).fork("network faults"),
+                       network_fault_hooks(record)),
+        job(make_job(scenario, resume, &fan, disturbance())),
         disk(mounts.add(job.checkpoints.parent.mount, scenario.storage)),
         recorder(scenario, agreement, states, disk, job.checkpoints.parent, hooks, record),
-        world(world_config(scenario)),
+        world(world_config(scenario, network_faults)),
         event_log(world.kernel(), scenario.ranks),
         supervisor(
             world, scenario.recovery, scenario.network.latency,
@@ -175,6 +180,7 @@ struct TrainingSession::Parts {
       for (const auto& [name, data] : resume->files) files.emplace(directory.path + "/" + name, data);
       disk.import_files(files);
     }
+    if (!scenario.faults.network.empty()) network_faults.start(world.kernel(), resume.has_value());
     supervisor.start();
     for (std::size_t i = 0; i < scenario.faults.crashes.size(); ++i) {
       const CrashFault& crash = scenario.faults.crashes[i];
@@ -190,6 +196,24 @@ struct TrainingSession::Parts {
     injector_hooks.crash = [this](int rank, CrashKind kind) { supervisor.crash_soon(rank, kind); };
     injector_hooks.is_up = [this](int rank) { return world.is_up(rank); };
     return injector_hooks;
+  }
+
+  NetworkFaultInjector::Hooks network_fault_hooks(TrainingRecord& record) {
+    NetworkFaultInjector::Hooks network_hooks;
+    network_hooks.on_fault = [this, &record](const std::string& what) {
+      FaultRecord fault;
+      fault.at.rank = -1;
+      fault.what = what;
+      on_fault(fault, record);
+    };
+    network_hooks.next = &injector;
+    return network_hooks;
+  }
+
+  // What the ranks tell of their phases; null where nothing strikes.
+  Disturbance* disturbance() {
+    if (!scenario.faults.network.empty()) return &network_faults;
+    return scenario.faults.empty() ? nullptr : &injector;
   }
 
   void on_restart(std::uint32_t generation) {
@@ -236,6 +260,7 @@ struct TrainingSession::Parts {
   StateRecorder states;
   std::unique_ptr<TrainObserver> accumulation;
   FaultInjector injector;
+  NetworkFaultInjector network_faults;
   TrainJob job;
   FileSystem& disk;
   Recorder recorder;
@@ -281,6 +306,8 @@ TrainingRecord TrainingSession::finish() {
   conclude(world, end_, end_ == RunEnd::kBudget, record);
   const auto& recoveries = parts.supervisor.recoveries();
   record.faults_not_struck = parts.injector.not_struck();
+  for (const std::string& fault : parts.network_faults.not_struck()) record.faults_not_struck.push_back(fault);
+  if (world.transport() != nullptr) record.transport = world.transport()->counters();
   record.recoveries.assign(recoveries.begin(), recoveries.end());
   if (!parts.supervisor.gave_up().empty()) {
     record.outcome = Outcome::kFailed;

@@ -23,6 +23,7 @@ Scenario convert(const config::Scenario& message, const NamedFiles& files, const
   convert_cluster(message, origins, scenario);
   convert_train(message, files, origins, scenario);
   convert_faults(message, origins, scenario);
+  convert_network_faults(message, origins, scenario);
   convert_expect(message, files, origins, scenario);
   return scenario;
 }

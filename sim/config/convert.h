@@ -29,6 +29,7 @@ void convert_cluster(const config::Scenario& message, const Origins& origins, Sc
 void convert_train(const config::Scenario& message, const NamedFiles& files, const Origins& origins,
                    Scenario& scenario);
 void convert_faults(const config::Scenario& message, const Origins& origins, Scenario& scenario);
+void convert_network_faults(const config::Scenario& message, const Origins& origins, Scenario& scenario);
 void convert_expect(const config::Scenario& message, const NamedFiles& files, const Origins& origins,
                     Scenario& scenario);
 
