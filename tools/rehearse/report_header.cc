@@ -48,6 +48,14 @@ std::string network_line(const NetworkConfig& network) {
   return line;
 }
 
+std::string transport_line(const TransportConfig& transport) {
+  std::string line = "reliable: sends again after ";
+  line += transport.retransmission_timeout.has_value() ? to_string(*transport.retransmission_timeout)
+                                                       : std::string("4 times what a message usually takes");
+  line += ", at most " + count_of(transport.max_retries, "time");
+  return line + (transport.checksums ? "" : ", WITHOUT CHECKSUMS");
+}
+
 std::string device_line(const Scenario& scenario) {
   std::string line = scenario.device_name;
   if (find_device_preset(line) != nullptr) {
@@ -129,6 +137,7 @@ std::string header_report(const Scenario& scenario, std::int64_t resumed_from, c
   out += field_line("data", std::visit(DataLine(), scenario.train.data));
   out += field_line("train", train_line(scenario.train));
   out += field_line("network", network_line(scenario.network));
+  if (scenario.transport.has_value()) out += field_line("transport", transport_line(*scenario.transport));
   out += field_line("device", device_line(scenario));
   if (scenario.train.checkpoint.every_steps > 0) {
     out += field_line("storage",
@@ -142,9 +151,10 @@ std::string header_report(const Scenario& scenario, std::int64_t resumed_from, c
     };
     add(scenario.faults.flips.size(), "bit flip");
     add(scenario.faults.crashes.size(), "crash");
+    add(scenario.faults.network.faults.size(), "network fault");
     out += field_line("faults", faults);
   }
-  if (!scenario.faults.crashes.empty()) {
+  if (!scenario.faults.crashes.empty() || scenario.transport.has_value()) {
     out += field_line("recovery", "at most " + count_of(scenario.recovery.max_restarts, "restart") + ", " +
                                       to_string(scenario.recovery.restart_delay) + " each");
   }
