@@ -36,6 +36,7 @@ std::string what_of(const EventRecord& record, const ParameterLayout* layout) {
   }
   if (record.kind == EventKind::kState) return describe_state(record, layout) + " on " + rank;
   if (record.kind == EventKind::kPhase) return rank + " goes on to " + name_of(record.phase);
+  if (record.kind == EventKind::kFault && record.rank < 0) return "fault of the network";
   if (record.kind == EventKind::kPeerLost) return name_of(record.kind) + (" on " + rank);
   std::string text = std::string(name_of(record.kind)) + " on " + rank;
   if (record.peer >= 0) text += tag_of(record) + " with " + rank_name(record.peer);
