@@ -15,6 +15,7 @@
 #include "sim/cluster/world.h"
 #include "sim/config/loader.h"
 #include "sim/fault/injector.h"
+#include "sim/fault/network_fault_injector.h"
 #include "sim/storage/file_system.h"
 #include "sim/trace/event_digest.h"
 #include "sim/trace/event_log.h"
@@ -38,11 +39,13 @@ double largest_difference(const TrainConfig& config, const TrainObserver& observ
   return static_cast<const AccumulationDifference<float>&>(observer).largest();
 }
 
-WorldConfig world_config(const Scenario& scenario) {
+WorldConfig world_config(const Scenario& scenario, LinkConditions& links) {
   WorldConfig config;
   config.ranks = scenario.ranks;
   config.seed = scenario.seed;
   config.network = scenario.network;
+  config.transport = scenario.transport;
+  if (!scenario.faults.network.empty()) config.links = &links;
   config.device = scenario.device;
   return config;
 }
@@ -159,11 +162,13 @@ struct TrainingSession::Parts {
         standard_policy(scenario.train.guards, scenario.recovery.max_restarts, scenario.recovery.restart_delay),
         policy(run_hooks.policy != nullptr ? *run_hooks.policy : standard_policy),
         injector(scenario.faults, scenario.ranks, RandomStream(scenario.seed).fork("faults"), injector_hooks(record)),
-        storage(scenario, resume.has_value(), injector, storage_hooks(record)),
+        network_faults(scenario.faults.network, RandomStream(scenario.seed).fork("network faults"),
+                       network_fault_hooks(record)),
+        storage(scenario, resume.has_value(), network_faults, storage_hooks(record)),
         job(make_job(scenario, resume, &fan, scenario.faults.empty() ? nullptr : &storage, &policy)),
         disk(storage.mounts().add(job.checkpoints.parent.mount, scenario.storage)),
         recorder(scenario, agreement, states, disk, job.checkpoints.parent, hooks, record),
-        world(world_config(scenario)),
+        world(world_config(scenario, network_faults)),
         event_log(world.kernel(), scenario.ranks),
         supervisor(
             world, scenario.recovery, policy, scenario.network.latency,
@@ -193,6 +198,7 @@ struct TrainingSession::Parts {
       disk.import_files(files);
     }
     storage.attach(world);
+    if (!scenario.faults.network.empty()) network_faults.start(world.kernel(), resume.has_value());
     recorder.set_rollback_listener([this] { event_log.set_attempt(recorder.attempt()); });
     supervisor.set_diagnosis([this](const CommError& error) { return who_is_missing(error); });
     if (!scenario.faults.empty()) {
@@ -212,9 +218,7 @@ struct TrainingSession::Parts {
                            std::to_string(state.outside.size()) + " numbers, the scenario has " +
                            std::to_string(fault_progress().size()));
         }
-        const auto of_injector = static_cast<std::ptrdiff_t>(injector.progress().size());
-        injector.set_progress(std::vector(state.outside.begin(), state.outside.begin() + of_injector));
-        storage.set_state(std::vector(state.outside.begin() + of_injector, state.outside.end()));
+        set_fault_progress(state.outside);
       }
     }
     supervisor.start();
@@ -228,8 +232,25 @@ struct TrainingSession::Parts {
   // How far each fault of the plan has come.
   std::vector<std::int64_t> fault_progress() const {
     std::vector<std::int64_t> numbers = injector.progress();
+    if (!scenario.faults.network.empty()) {
+      for (const std::int64_t number : network_faults.progress().numbers()) numbers.push_back(number);
+    }
     for (const std::int64_t number : storage.state()) numbers.push_back(number);
     return numbers;
+  }
+
+  void set_fault_progress(const std::vector<std::int64_t>& numbers) {
+    auto next = numbers.begin();
+    const auto take = [&next](std::size_t count) {
+      const auto begin = next;
+      next += static_cast<std::ptrdiff_t>(count);
+      return std::vector<std::int64_t>(begin, next);
+    };
+    injector.set_progress(take(injector.progress().size()));
+    if (!scenario.faults.network.empty()) {
+      network_faults.set_progress(NetworkFaultProgress::of(take(network_faults.progress().numbers().size())));
+    }
+    storage.set_state(take(storage.state().size()));
   }
 
   bool has_message_faults() const {
@@ -257,6 +278,18 @@ struct TrainingSession::Parts {
     hooks_of_storage.on_fault = [this, &record](const FaultRecord& fault) { on_fault(fault, record); };
     hooks_of_storage.power_loss = [this] { supervisor.lose_power_soon(); };
     return hooks_of_storage;
+  }
+
+  NetworkFaultInjector::Hooks network_fault_hooks(TrainingRecord& record) {
+    NetworkFaultInjector::Hooks network_hooks;
+    network_hooks.on_fault = [this, &record](const std::string& what) {
+      FaultRecord fault;
+      fault.at.rank = -1;
+      fault.what = what;
+      on_fault(fault, record);
+    };
+    network_hooks.next = &injector;
+    return network_hooks;
   }
 
   void on_restart(const RecoveryRecord& recovery) {
@@ -318,6 +351,7 @@ struct TrainingSession::Parts {
   const RecoveryPolicy& policy;
   std::string stopped;
   FaultInjector injector;
+  NetworkFaultInjector network_faults;
   RunStorage storage;
   TrainJob job;
   FileSystem& disk;
@@ -371,6 +405,8 @@ TrainingRecord TrainingSession::finish() {
   conclude(world, end_, end_ == RunEnd::kBudget, record);
   record.faults_not_struck = parts.injector.not_struck();
   for (std::string& fault : parts.storage.not_struck()) record.faults_not_struck.push_back(std::move(fault));
+  for (const std::string& fault : parts.network_faults.not_struck()) record.faults_not_struck.push_back(fault);
+  if (world.transport() != nullptr) record.transport = world.transport()->counters();
   if (record.outcome == Outcome::kDone && !parts.stopped.empty()) {
     record.outcome = Outcome::kStopped;
     record.failure = parts.stopped;

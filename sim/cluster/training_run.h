@@ -17,6 +17,7 @@
 #include "sim/config/scenario.h"
 #include "sim/fault/injector.h"
 #include "sim/kernel/kernel.h"
+#include "sim/net/transport.h"
 #include "sim/storage/file_data.h"
 #include "sim/storage/file_system.h"
 #include "sim/trace/state_recorder.h"
@@ -114,6 +115,7 @@ struct TrainingRecord {
   std::vector<GuardRecord> guards;                     // that did not let a step be applied, in order
   std::vector<RecoveryRecord> recoveries;              // restarts and rollbacks, in order
   std::optional<SecondRun> second_run;
+  std::optional<TransportCounters> transport;  // where there is one
   std::uint64_t events = 0;
   std::uint64_t log_records = 0;
   std::string event_digest;  // empty where events were not logged

@@ -103,8 +103,19 @@ MemoryAccount& World::Context::memory() const { return node_.memory; }
 World::World(const WorldConfig& config) : config_(config), network_(kernel_, config.ranks) {
   CHECK_GT(config.ranks, 0);
   for (int rank = 0; rank < config.ranks; ++rank) nodes_.push_back(std::make_unique<Node>());
-  network_.set_fabric(std::make_unique<PortFabric>(kernel_, network_, config.network, config.ranks,
-                                                   RandomStream(config.seed).fork("network").fork("jitter")));
+  const RandomStream jitter = RandomStream(config.seed).fork("network").fork("jitter");
+  if (config.transport.has_value()) {
+    auto transport =
+        std::make_unique<Transport>(kernel_, network_, *config.transport, config.network, config.ranks, config.links);
+    transport->set_fabric(std::make_unique<PortFabric>(kernel_, *transport, config.network, config.ranks, jitter));
+    transport_ = transport.get();
+    network_.set_fabric(std::move(transport));
+    return;
+  }
+  std::unique_ptr<Fabric> fabric =
+      std::make_unique<PortFabric>(kernel_, network_, config.network, config.ranks, jitter);
+  if (config.links != nullptr) fabric = std::make_unique<SlowLinks>(kernel_, std::move(fabric), *config.links);
+  network_.set_fabric(std::move(fabric));
 }
 
 World::~World() {

@@ -4,6 +4,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "sim/kernel/kernel.h"
 #include "sim/net/config.h"
 #include "sim/net/network.h"
+#include "sim/net/transport.h"
 
 namespace rehearse {
 
@@ -21,6 +23,8 @@ struct WorldConfig {
   int ranks = 4;
   std::uint64_t seed = 1;
   NetworkConfig network;
+  std::optional<TransportConfig> transport;  // a reliable transport over the network, for where it can lose
+  LinkConditions* links = nullptr;           // faulty links; null: whole ones. Outlives the world
   DeviceConfig device;
   Storing storing = Storing::kElements;
 };
@@ -41,6 +45,8 @@ class World {
   Kernel& kernel() { return kernel_; }
   TimePoint now() const { return kernel_.now(); }
   Network& network() { return network_; }
+  // Null where there is none.
+  const Transport* transport() const { return transport_; }
 
   // Makes the storage that a rank's process sees; called once an incarnation. Before start().
   using StorageFactory = std::function<std::unique_ptr<Storage>(Process&)>;
@@ -97,6 +103,7 @@ class World {
   std::vector<std::unique_ptr<Node>> nodes_;
   Kernel kernel_;
   Network network_;
+  const Transport* transport_ = nullptr;  // network_ owns it
   StorageFactory storage_factory_;
   std::function<void(int, const std::exception_ptr&)> end_listener_;
   std::function<void(int)> host_loss_listener_;

@@ -32,6 +32,7 @@ void convert_train(const config::Scenario& message, const NamedFiles& files, con
                    Scenario& scenario);
 void convert_faults(const config::Scenario& message, const Origins& origins, Scenario& scenario);
 void convert_storage_faults(const config::Scenario& message, const Origins& origins, Scenario& scenario);
+void convert_network_faults(const config::Scenario& message, const Origins& origins, Scenario& scenario);
 void convert_expect(const config::Scenario& message, const NamedFiles& files, const Origins& origins,
                     Scenario& scenario);
 

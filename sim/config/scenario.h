@@ -63,6 +63,7 @@ struct Scenario {
   int ranks = 1;
   TrainConfig train;
   NetworkConfig network;
+  std::optional<TransportConfig> transport;  // where it is asked for, or something can be lost
   DeviceConfig device;
   std::string device_name;  // a preset, or the flop rate as text: for reports
   StorageConfig storage;

@@ -9,6 +9,7 @@
 #include "core/base/units.h"
 #include "core/parallel/program_error.h"
 #include "core/runtime/tracer.h"
+#include "sim/fault/network_faults.h"
 #include "sim/fault/storage_faults.h"
 
 namespace rehearse {
@@ -107,7 +108,8 @@ struct Fault {
 struct FaultPlan {
   std::vector<Fault> faults;
   StorageFaultPlan storage;
-  bool empty() const { return faults.empty() && storage.empty(); }
+  NetworkFaultPlan network;
+  bool empty() const { return faults.empty() && storage.empty() && network.empty(); }
 };
 
 }  // namespace rehearse

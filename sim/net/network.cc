@@ -40,7 +40,15 @@ std::exception_ptr Network::refusal(const Endpoint& self, const Process& process
       !anything_underway(peer, process.rank())) {
     return error(CommError::Kind::kPeerLost, wait, process.rank());
   }
+  if (!self.broken.empty() && is_broken(self, peer, call.group->generation)) [[unlikely]] {
+    return error(CommError::Kind::kPeerLost, wait, process.rank());
+  }
   return nullptr;
+}
+
+bool Network::is_broken(const Endpoint& self, int peer, std::uint32_t generation) const {
+  return std::any_of(self.broken.begin(), self.broken.end(),
+                     [&](const Broken& broken) { return broken.peer == peer && generation <= broken.generation; });
 }
 
 TimePoint Network::transmit(int source, const Call& call, int destination, Payload payload) {
@@ -215,6 +223,34 @@ void Network::on_delivered(std::uint64_t slot) {
   if (lost >= 0) fail_waiting_for(key.source, destination, lost);
 }
 
+void Network::on_corrupted(std::uint64_t slot, std::uint64_t bit) {
+  Message& message = in_flight_[slot];
+  if (!message.payload.has_data()) return;  // a shape
+  const std::span<const std::byte> right = message.payload.bytes();
+  auto [wrong, bytes] = corrupted_.make(message.payload.size());
+  std::copy(right.begin(), right.end(), bytes.begin());
+  bytes[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));
+  message.payload = std::move(wrong);
+}
+
+void Network::on_dropped(std::uint64_t slot) {
+  Message& message = in_flight_[slot];
+  const int source = message.key.source;
+  const int destination = message.destination;
+  message.payload = Payload();
+  message.destination = -1;
+  free_messages_.push_back(static_cast<std::uint32_t>(slot));
+  const std::int64_t lost = endpoint(source).known_lost_generation;
+  if (lost >= 0) fail_waiting_for(source, destination, lost);
+}
+
+void Network::on_broken(int source, int destination, std::uint32_t generation) {
+  endpoint(source).broken.push_back(Broken{destination, generation});
+  endpoint(destination).broken.push_back(Broken{source, generation});
+  fail_posted(source, destination, generation);
+  fail_posted(destination, source, generation);
+}
+
 EventRecord Network::record_of(std::uint64_t slot) const {
   const Message& message = in_flight_[slot];
   EventRecord record;
@@ -249,6 +285,8 @@ void Network::on_process_started(int rank, std::uint32_t generation) {
   self.alive = true;
   ++self.incarnation;
   self.generation = generation;
+  std::erase_if(self.broken, [generation](const Broken& broken) { return broken.generation < generation; });
+  fabric_->on_started(rank, generation);
   self.known_lost_generation = std::min(self.known_lost_generation, static_cast<std::int64_t>(generation) - 1);
   self.posted.clear();
   std::erase_if(self.unexpected, [&](const Arrived& arrived) { return arrived.key.generation < generation; });
@@ -266,6 +304,7 @@ void Network::on_host_lost(int rank) {
   Endpoint& self = endpoint(rank);
   CHECK(self.alive);
   self.alive = false;
+  fabric_->on_host_lost(rank);
 }
 
 void Network::on_event(std::uint64_t argument) {
@@ -303,10 +342,16 @@ void Network::fail_waiting_for(int source, int destination, std::int64_t up_to_g
     return posted.key.source == source && static_cast<std::int64_t>(posted.key.generation) <= up_to_generation;
   };
   if (std::none_of(self.posted.begin(), self.posted.end(), waits) || anything_underway(source, destination)) return;
-  std::erase_if(self.posted, [&](const Posted& posted) {
-    if (!waits(posted)) return false;
+  fail_posted(destination, source, up_to_generation);
+}
+
+void Network::fail_posted(int rank, int source, std::int64_t up_to_generation) {
+  std::erase_if(endpoint(rank).posted, [&](const Posted& posted) {
+    if (posted.key.source != source || static_cast<std::int64_t>(posted.key.generation) > up_to_generation) {
+      return false;
+    }
     if (PendingOp* op = kernel_.ops().find(posted.op); op != nullptr) {
-      op->error = error(CommError::Kind::kPeerLost, op->wait, destination);
+      op->error = error(CommError::Kind::kPeerLost, op->wait, rank);
       kernel_.complete_at(kernel_.now(), *op);
     }
     return true;

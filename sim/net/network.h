@@ -56,6 +56,10 @@ class Network : public FabricListener, private EventSink {
   EventRecord record_of(std::uint64_t message) const override;
 
   void on_delivered(std::uint64_t message) override;
+  // From a reliable transport (fabric.h).
+  void on_corrupted(std::uint64_t message, std::uint64_t bit) override;
+  void on_dropped(std::uint64_t message) override;
+  void on_broken(int source, int destination, std::uint32_t generation) override;
 
  private:
   struct Key {
@@ -82,6 +86,11 @@ class Network : public FabricListener, private EventSink {
     std::int64_t offset = -1;
     Payload payload;
   };
+  // A connection that the transport gave up.
+  struct Broken {
+    int peer;
+    std::uint32_t generation;
+  };
   struct Endpoint {
     std::vector<Posted> posted;
     std::vector<Arrived> unexpected;
@@ -91,6 +100,7 @@ class Network : public FabricListener, private EventSink {
     std::uint32_t incarnation = 0;
     std::uint32_t generation = 0;             // of the latest process
     std::int64_t known_lost_generation = -1;  // the process is gone and peers can know: one latency has passed
+    std::vector<Broken> broken;
   };
 
   static Key key_of(const Call& call, int source);
@@ -107,6 +117,8 @@ class Network : public FabricListener, private EventSink {
   // else is to wait for. A message of another call than the receiver's fails it.
   void give(Endpoint& self, PendingOp& op, const Fingerprint& about, Arrived message, bool from_event);
   bool anything_underway(int source, int destination) const;
+  bool is_broken(const Endpoint& self, int peer, std::uint32_t generation) const;
+  void fail_posted(int rank, int source, std::int64_t up_to_generation);
   void fail_waiting_for(int source, int destination, std::int64_t up_to_generation);
   void on_event(std::uint64_t argument) override;
 
@@ -118,6 +130,7 @@ class Network : public FabricListener, private EventSink {
   std::vector<std::uint32_t> free_messages_;
   std::int64_t messages_ = 0;
   Bytes bytes_;
+  PayloadPool corrupted_{nullptr};  // copies with a wrong bit
 };
 
 // A rank's view of the network.

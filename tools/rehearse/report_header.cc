@@ -53,6 +53,14 @@ std::string network_line(const NetworkConfig& network) {
   return line;
 }
 
+std::string transport_line(const TransportConfig& transport) {
+  std::string line = "reliable: sends again after ";
+  line += transport.retransmission_timeout.has_value() ? to_string(*transport.retransmission_timeout)
+                                                       : std::string("4 times what a message usually takes");
+  line += ", at most " + count_of(transport.max_retries, "time");
+  return line + (transport.checksums ? "" : ", WITHOUT CHECKSUMS");
+}
+
 std::string device_line(const Scenario& scenario) {
   std::string line = scenario.device_name;
   if (find_device_preset(line) != nullptr) {
@@ -147,6 +155,7 @@ std::string header_report(const Scenario& scenario, std::int64_t resumed_from, c
   out += field_line("data", std::visit(DataLine(), scenario.train.data));
   out += field_line("train", train_line(scenario.train));
   out += field_line("network", network_line(scenario.network));
+  if (scenario.transport.has_value()) out += field_line("transport", transport_line(*scenario.transport));
   out += field_line("device", device_line(scenario));
   if (scenario.train.checkpoint.every_steps > 0) {
     out += field_line("storage",
@@ -163,6 +172,8 @@ std::string header_report(const Scenario& scenario, std::int64_t resumed_from, c
     }
     const auto disk = static_cast<std::int64_t>(scenario.faults.storage.size());
     if (disk > 0) counts.emplace_back("storage fault", disk);
+    const auto links = static_cast<std::int64_t>(scenario.faults.network.faults.size());
+    if (links > 0) counts.emplace_back("network fault", links);
     for (const auto& [name, count] : counts) faults += (faults.empty() ? "" : ", ") + count_of(count, name.c_str());
     out += field_line("faults", faults);
   }
@@ -172,7 +183,7 @@ std::string header_report(const Scenario& scenario, std::int64_t resumed_from, c
            std::holds_alternative<ProgramFault>(fault.kind);
   });
   if (scenario.train.guards.any()) out += field_line("guards", guard_line(scenario.train.guards));
-  if (recovers || !scenario.faults.storage.empty()) {
+  if (recovers || !scenario.faults.storage.empty() || scenario.transport.has_value()) {
     out += field_line("recovery", "at most " + count_of(scenario.recovery.max_restarts, "restart") + ", " +
                                       to_string(scenario.recovery.restart_delay) + " each");
   }

@@ -194,6 +194,32 @@ std::string communication_table(const TrainingRecord& record, const Style& style
          table.text(style);
 }
 
+std::string transport_lines(const TrainingRecord& record, const Style& style) {
+  if (!record.transport.has_value()) return "";
+  const TransportCounters& counters = *record.transport;
+  TextTable table({{"messages"}, {"sent again"}, {"bytes again"}, {"acks"}, {"acks lost"}, {"broken connections"}});
+  table.add({grouped(counters.messages), grouped(counters.retransmitted), grouped(counters.bytes_retransmitted.count()),
+             grouped(counters.acks), grouped(counters.acks_lost), grouped(counters.broken)});
+  std::string out = section_title("Reliable transport: packets of all links", style) + table.text(style);
+  std::string line;
+  const auto add = [&line](std::int64_t count, const std::string& what) {
+    if (count > 0) line += (line.empty() ? "" : ", ") + grouped(count) + " " + what;
+  };
+  add(counters.lost, "lost");
+  add(counters.copied, "copied by the network");
+  add(counters.again, "dropped as duplicates");
+  add(counters.held, "held for earlier ones");
+  add(counters.bits_inverted, "with an inverted bit");
+  add(counters.corrupt, "dropped for their checksum");
+  add(counters.refused, "refused");
+  out += wrapped(line.empty() ? "nothing was lost, copied, overtaken or corrupted" : line, "  ", kReportColumns);
+  if (counters.corrupt_taken > 0) {
+    out += "  " + style.bad("NOT FOUND") + ": " + grouped(counters.corrupt_taken) +
+           " with an inverted bit went into the arithmetic, as checksums are off\n";
+  }
+  return out;
+}
+
 std::string checkpoint_table(const TrainingRecord& record, const Style& style) {
   std::string out;
   if (!record.checkpoints.empty()) {

@@ -83,6 +83,30 @@ OrderedJson communication_json(const std::vector<CommunicationRow>& rows) {
   return list;
 }
 
+OrderedJson transport_json(const TransportCounters& counters) {
+  OrderedJson json;
+  json["messages"] = counters.messages;
+  json["delivered"] = counters.delivered;
+  json["retransmitted"] = counters.retransmitted;
+  json["bytes_retransmitted"] = counters.bytes_retransmitted.count();
+  json["copied"] = counters.copied;
+  json["accepted"] = counters.accepted;
+  json["lost"] = counters.lost;
+  json["duplicates_dropped"] = counters.again;
+  json["corrupt_dropped"] = counters.corrupt;
+  json["refused"] = counters.refused;
+  json["on_their_way"] = counters.on_their_way();
+  json["set_aside"] = counters.set_aside;
+  json["delayed"] = counters.delayed;
+  json["bits_inverted"] = counters.bits_inverted;
+  json["corrupt_taken"] = counters.corrupt_taken;
+  json["out_of_order"] = counters.held;
+  json["acks"] = counters.acks;
+  json["acks_lost"] = counters.acks_lost;
+  json["connections_broken"] = counters.broken;
+  return json;
+}
+
 // One digest of each component over all ranks and tensors, step by step; per rank and tensor they are in events.bin.
 OrderedJson state_digests_json(const std::vector<StepRecord>& steps) {
   OrderedJson list = OrderedJson::array();
@@ -234,6 +258,7 @@ std::string write_summary(const FinishedRun& run) {
     json["checkpoint_failures"].push_back(text_of(failure));
   }
   json["communication"] = communication_json(record.communication);
+  if (record.transport.has_value()) json["transport"] = transport_json(*record.transport);
   if (!record.waiting.empty()) json["waiting"] = waiting_json(record.waiting);
   json["expectations"] = expectations_json(run.verdicts);
   if (!record.violations.empty()) json["violations"] = record.violations;
