@@ -92,7 +92,7 @@ std::shared_ptr<const CheckpointDraft> make_draft(RankContext& context, const Da
   manifest.parameters = parameter_records(parallel.layout());
   manifest.units = unit_records(parallel.layout(), parallel.plan());
   if (context.storing() == Storing::kElements) draft->model = model_file(parallel);
-  draft->simulated_time = context.clock().now();
+  draft->simulated_time = plan.began + context.clock().now().since_start();
   draft->generation = context.generation();
   draft->scenario_sha256 = plan.scenario_sha256;
   draft->scenario_text = plan.scenario_text;

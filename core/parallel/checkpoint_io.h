@@ -31,6 +31,7 @@ struct CheckpointPlan {
   std::string scenario_text;
   std::vector<CheckpointInput> inputs;
   bool has_guards = false;
+  TimePoint began;  // when this run started, on the clock of the run that it continues
   // What the world outside wants kept in the run state; asked by rank 0 when it saves. May be empty.
   std::function<std::vector<std::int64_t>()> outside;
 };

@@ -62,7 +62,13 @@ class Trainer {
       co_await resume();
       continues = true;
     }
-    if (!continues) co_await start_fresh();
+    if (!continues) {
+      if (context_.generation() > 0) {
+        const std::string problem = co_await points_.gone_back(0);
+        report_problem(problem);
+      }
+      co_await start_fresh();
+    }
     job_.observer->on_start(context_.rank(), counters_.step, parameter_view_, state_digest());
     if (config_.eval_every > 0 && counters_.step == 0) co_await evaluate();
     RunResult result;
@@ -98,11 +104,11 @@ class Trainer {
   }
 
   // In cost-only mode there is nothing to strike.
-  Disturbance* disturbance() const { return pieces_.empty() ? nullptr : job_.disturbance; }
+  Disturbance* disturbance() const { return context_.storing() == Storing::kShapeOnly ? nullptr : job_.disturbance; }
 
-  void enter(std::int64_t step, Phase phase) {
+  void enter(std::int64_t step, Phase phase, bool may_strike = true) {
     context_.tracer().phase(step, phase);
-    if (disturbance() != nullptr) disturbance()->strike(moment(step, phase), memory_);
+    if (may_strike && disturbance() != nullptr) disturbance()->strike(moment(step, phase), memory_);
   }
 
   static bool goes_back(Reaction reaction) {
@@ -321,10 +327,11 @@ class Trainer {
     const double scale = 1.0 / static_cast<double>(config_.accumulate);
     for (std::int64_t i = 0; i < config_.accumulate; ++i) {
       const std::span<const std::int32_t> tokens = microbatch_tokens(i);
-      enter(step, Phase::kForward);
+      // What strikes a phase strikes the first microbatch of it.
+      enter(step, Phase::kForward, i == 0);
       const double one = co_await microbatch_.forward(parameters_, tokens);
       loss += one;
-      enter(step, Phase::kBackward);
+      enter(step, Phase::kBackward, i == 0);
       co_await microbatch_.backward(parameters_, tokens, parallel_.gradients(), scale);
     }
     co_return loss* scale;

@@ -53,7 +53,7 @@ Task<std::string> RecoveryPoints::gone_back(std::int64_t step) {
   try {
     co_await delete_checkpoints(context_.storage(), parent_, gone);
   } catch (const StorageError& error) {
-    problem = std::string("older ones could not be deleted: ") + error.what();
+    problem += (problem.empty() ? "" : "; ") + std::string("older ones could not be deleted: ") + error.what();
   }
   std::erase_if(trusted_, [&](std::int64_t one) { return contains(gone, one); });
   co_return problem;
@@ -81,6 +81,7 @@ std::vector<std::int64_t> RecoveryPoints::must_keep(std::int64_t step) const {
 
 void RecoveryPoints::saved(std::int64_t step, const std::vector<std::int64_t>& deleted) {
   std::erase(avoided_, step);
+  std::erase(told_to_avoid_, step);
   std::erase_if(trusted_, [&](std::int64_t one) { return one == step || contains(deleted, one); });
   if (policy_.trusts_at_once()) {
     trusted_.push_back(step);

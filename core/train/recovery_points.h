@@ -48,7 +48,7 @@ class RecoveryPoints {
   const RecoveryPolicy& policy_;
   const StoragePath& parent_;
   std::int64_t keep_;
-  const std::vector<std::int64_t>& told_to_avoid_;
+  std::vector<std::int64_t> told_to_avoid_;
   std::vector<std::int64_t> avoided_;                      // that led to the same failure twice
   std::pair<std::int64_t, std::int64_t> failure_{-1, -1};  // the latest: resumed and failed step
   std::optional<std::int64_t> waits_for_trust_;            // the checkpoint that the next good step makes trusted

@@ -207,6 +207,7 @@ void Recorder::on_checkpoint(int rank, const CheckpointReport& report, Digest128
 }
 
 void Recorder::on_checkpoint_problem(int, std::int64_t step, const std::string& problem) {
+  ++record_.failed_saves;
   record_.checkpoint_failures.push_back(CheckpointFailure{step, problem});
 }
 

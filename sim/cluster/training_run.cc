@@ -10,6 +10,7 @@
 #include "sim/check/accumulation_difference.h"
 #include "sim/check/optimizer_memory.h"
 #include "sim/check/replica_agreement.h"
+#include "sim/cluster/make_job.h"
 #include "sim/cluster/recorder.h"
 #include "sim/cluster/run_storage.h"
 #include "sim/cluster/world.h"
@@ -50,52 +51,10 @@ WorldConfig world_config(const Scenario& scenario, LinkConditions& links) {
   return config;
 }
 
-TrainJob make_job(const Scenario& scenario, const std::optional<ResumeFrom>& resume, TrainObserver* observer,
-                  Disturbance* disturbance, const RecoveryPolicy* policy) {
-  TrainJob job;
-  job.policy = policy;
-  const Duration timeout = scenario.recovery.collective_timeout;
-  job.collective_timeout = timeout == Duration() ? kForever : timeout;
-  job.config = scenario.train;
-  job.observer = observer;
-  job.disturbance = disturbance;
-  if (resume.has_value()) job.resume_from = resume->step;
-  job.checkpoints = make_checkpoint_plan(scenario.train);
-  job.checkpoints.arithmetic_sha256 = scenario.arithmetic_sha256;
-  job.checkpoints.scenario_sha256 = scenario.scenario_sha256;
-  // The copy names every file it needs as the checkpoint will hold it; what is too large to copy stays where it is.
-  ScenarioCopy copy = make_scenario_copy(scenario);
-  job.checkpoints.scenario_text = std::move(copy.text);
-  for (const CopiedFile& file : copy.files) {
-    CheckpointInput input;
-    input.path = file.path;
-    input.sha256 = sha256_hex(*file.contents);
-    input.contents = file.contents;
-    job.checkpoints.inputs.push_back(input);
-  }
-  for (const InputFile& file : copy.left_out) {
-    CheckpointInput input;
-    input.path = file.path;
-    input.sha256 = file.sha256;
-    input.contents = file.contents;
-    job.checkpoints.inputs.push_back(input);
-  }
-  return job;
-}
-
 // `stopped`: why a guard ended the job.
 Task<> rank_program(RankContext& context, const TrainJob& job, std::string& stopped) {
   const RunResult result = co_await rank_main(context, job);
   if (!result.stopped.empty()) stopped = result.stopped;
-}
-
-// What the plan's faults had come to when the checkpoint was saved, and when that was.
-RunState run_state_of(const ResumeFrom& resume) {
-  const auto manifest = resume.files.find(kManifestFile);
-  const auto state = resume.files.find(kRunStateFile);
-  if (manifest == resume.files.end() || state == resume.files.end()) return RunState();  // the load will refuse it
-  const std::string source = step_directory_name(resume.step) + "/" + kRunStateFile;
-  return parse_run_state_of(manifest->second.text(), state->second.text(), source);
 }
 
 // What ended a failed run: the input's fault before anything that followed from it, else the first rank's error that is
@@ -211,6 +170,7 @@ struct TrainingSession::Parts {
     if (resume.has_value()) {
       const RunState state = run_state_of(*resume);
       began = state.simulated_time;
+      job.checkpoints.began = began;
       if (!state.outside.empty()) {
         if (state.outside.size() != fault_progress().size()) {
           throw InputError("the checkpoint of step " + std::to_string(resume->step) +
@@ -224,7 +184,7 @@ struct TrainingSession::Parts {
     supervisor.start();
     for (std::size_t i = 0; i < scenario.faults.faults.size(); ++i) {
       const FaultWhen& when = scenario.faults.faults[i].when;
-      if (!when.time.has_value() || *when.time < began) continue;
+      if (!when.time.has_value() || *when.time < began || injector.has_struck(i)) continue;
       world.kernel().schedule_background(TimePoint::at(*when.time - began), &timed_fault, i);
     }
   }
@@ -297,6 +257,7 @@ struct TrainingSession::Parts {
     recorder.restart(recovery);
     event_log.set_attempt(recorder.attempt());
     job.avoided = recorder.avoided();
+    stopped.clear();
     for (const auto& tracer : tracers) tracer->restart();
   }
 

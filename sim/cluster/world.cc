@@ -150,7 +150,10 @@ void World::crash(int rank, CrashKind kind) {
   // A process that hangs has left its peers before.
   const bool hung = node.incarnations.back()->process().hangs();
   node.incarnations.back()->process().kill();
-  if (hung) return;
+  if (hung) {
+    if (kind == CrashKind::kHost && host_loss_listener_) host_loss_listener_(rank);
+    return;
+  }
   if (kind == CrashKind::kProcess) {
     network_.on_process_lost(rank);
   } else {

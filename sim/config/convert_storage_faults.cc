@@ -94,8 +94,8 @@ class Converter {
   }
 
   template <class Message>
-  FaultWindow window(const Message& message) const {
-    FaultWindow out;
+  DiskWindow window(const Message& message) const {
+    DiskWindow out;
     if (message.has_from()) out.from = TimePoint::at(parse_duration(message.from()));
     if (message.has_until()) out.until = TimePoint::at(parse_duration(message.until()));
     if (message.has_from_step()) out.from_step = step(".from_step", message.from_step());

@@ -180,11 +180,11 @@ void FaultInjector::set_speed(int rank, std::int64_t step) {
     denominator = straggler->denominator;
     reasons.push_back(i);
   }
+  for (const std::size_t i : reasons) progress_[i].count = 1;
   if (state.numerator == numerator && state.denominator == denominator) return;
   state.numerator = numerator;
   state.denominator = denominator;
   hooks_.slow_down(rank, numerator, denominator);
-  for (const std::size_t i : reasons) progress_[i].count = 1;
   const double factor = static_cast<double>(numerator) / static_cast<double>(denominator);
   report(state.place, reasons.empty() ? "the device has its speed again"
                                       : "the device takes " + shortest_text(factor) + " times as long");

@@ -47,6 +47,7 @@ class FaultInjector : public Disturbance {
   // The plan's n-th fault, which has a time, is due. It finds nobody where the rank is down.
   void strike_in_time(std::size_t fault);
 
+  bool has_struck(std::size_t fault) const { return progress_[fault].count > 0; }
   // What never struck, in words.
   std::vector<std::string> not_struck() const;
   // How far each fault of the plan has come, and back: three numbers a fault.

@@ -40,7 +40,7 @@ struct PowerLoss {
 bool names_path(std::string_view pattern, std::string_view path);
 
 // [from, until), by simulated time or by steps: a step counts from the moment any rank begins it for the first time.
-struct FaultWindow {
+struct DiskWindow {
   std::optional<TimePoint> from;
   std::optional<TimePoint> until;
   std::int64_t from_step = 0;   // 0: from the start
@@ -67,7 +67,7 @@ struct OperationFault {
   OperationFilter on;
   std::int64_t nth = 1;
   std::int64_t count = 1;  // 0: no end
-  FaultWindow window;
+  DiskWindow window;
   Bytes keep;
 };
 
@@ -76,7 +76,7 @@ struct SlowDiskFault {
   std::optional<int> rank;  // of all ranks without it
   std::int64_t numerator = 1;
   std::int64_t denominator = 1;
-  FaultWindow window;
+  DiskWindow window;
 };
 
 // A rank reads and lists a directory, with all in it, as it was `delay` ago, but for what it changed itself.
@@ -84,7 +84,7 @@ struct StaleViewFault {
   int rank = 0;
   std::string path;  // pattern of the directory
   Duration delay;
-  FaultWindow window;
+  DiskWindow window;
 };
 
 // Something that happens to a disk at one moment.

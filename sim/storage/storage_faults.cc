@@ -55,7 +55,7 @@ StorageFaults::StorageFaults(const StorageFaultPlan& plan, Mounts& mounts, bool 
       stale_(plan.stale.size()),
       disk_(plan.disk.size()) {}
 
-bool StorageFaults::is_open(const FaultWindow& window) const {
+bool StorageFaults::is_open(const DiskWindow& window) const {
   const bool timed = window.from || window.until;
   if (timed && !has_clock_) return false;
   if (window.from && hooks_.now() < *window.from) return false;

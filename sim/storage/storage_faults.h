@@ -72,7 +72,7 @@ class StorageFaults {
   };
 
   std::vector<Count*> counts();
-  bool is_open(const FaultWindow& window) const;
+  bool is_open(const DiskWindow& window) const;
   // The effect that the call meets; null where it meets none.
   const OperationFault* meet(const FileCall& call);
   [[noreturn]] void fail(const OperationFault& fault, const FileCall& call);

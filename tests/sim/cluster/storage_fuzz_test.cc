@@ -60,8 +60,8 @@ class Plans {
     return patterns[below(8)];
   }
 
-  FaultWindow window() {
-    FaultWindow window;
+  DiskWindow window() {
+    DiskWindow window;
     switch (random_.below(4)) {
       case 0:
         window.from = time();
