@@ -327,7 +327,14 @@ struct TrainingSession::Parts {
 
 double goodput_of(const TrainingRecord& record) {
   Duration useful;
-  for (const StepRecord& step : record.steps) useful = useful + step.step_seconds;
+  TimePoint counted;  // a rank may begin a step before another has ended the one before
+  for (const StepRecord& step : record.steps) {
+    const TimePoint began = TimePoint::at(step.report.ended.since_start() - step.step_seconds);
+    const TimePoint from = std::max(began, counted);
+    if (step.report.ended <= from) continue;
+    useful = useful + (step.report.ended - from);
+    counted = step.report.ended;
+  }
   const Duration all = record.simulated.since_start();
   return all.ps() == 0 ? 0 : static_cast<double>(useful.ps()) / static_cast<double>(all.ps());
 }

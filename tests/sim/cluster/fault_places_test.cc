@@ -61,5 +61,13 @@ TEST(FaultPlacesOfRuns, WindowsOfOneSpeedThatFollowEachOtherAllCount) {
   EXPECT_TRUE(record.faults_not_struck.empty());
 }
 
+// Ranks that do not wait for each other overlap in two steps: that time is counted once.
+TEST(FaultPlacesOfRuns, GoodputIsNeverOverOne) {
+  const TrainingRecord record =
+      run_training(capstone_with("straggler { rank: 3 factor: 1000 }", {"train.zero_stage=0"}));
+  EXPECT_GT(goodput_of(record), 0.5);
+  EXPECT_LE(goodput_of(record), 1.0);
+}
+
 }  // namespace
 }  // namespace rehearse
