@@ -91,13 +91,19 @@ Task<std::string> try_load(RankContext& context, StoragePath directory, LoadRequ
   co_return problem;
 }
 
-// Steps in `parent` up to `newest_step` to try, the last one first. Throws StorageError where they cannot be listed: to
-// start over because of that would give up all that is done.
+// Steps in `parent` up to `newest_step` to try, the last one first. Throws StorageError where they, or which of them
+// are trusted, cannot be read: to start over because of that would give up all that is done.
 Task<std::vector<std::int64_t>> candidates(Storage& storage, StoragePath parent, std::int64_t newest_step,
                                            const CheckpointChoice& choice) {
   const std::vector<std::int64_t> steps = co_await list_checkpoints(storage, parent);
   std::vector<std::int64_t> trusted;
-  if (choice.reads_trust) trusted = co_await read_trusted(storage, parent);
+  std::string damage;
+  try {
+    if (choice.reads_trust) trusted = co_await read_trusted(storage, parent);
+  } catch (const InputError& error) {
+    damage = error.what();
+  }
+  if (!damage.empty()) choice.on_damaged_trust(damage);
   std::vector<StoredCheckpoint> stored;
   for (const std::int64_t step : steps) {
     if (step > newest_step) continue;

@@ -32,10 +32,8 @@ Task<std::vector<std::int64_t>> read_trusted(Storage& storage, StoragePath paren
   try {
     const Payload data = co_await storage.read(file);
     if (data.has_data()) steps = parse_trusted(data.text(), file.text());
-  } catch (const StorageError&) {
-    // Nothing is trusted.
-  } catch (const InputError&) {
-    // The same.
+  } catch (const StorageError& error) {
+    if (error.kind() != StorageError::Kind::kNotFound) throw;
   }
   co_return steps;
 }

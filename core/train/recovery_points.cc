@@ -1,6 +1,7 @@
 #include "core/train/recovery_points.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/checkpoint/directory.h"
 
@@ -25,6 +26,7 @@ CheckpointChoice RecoveryPoints::choice() {
   CheckpointChoice choice;
   choice.reads_trust = !policy_.trusts_at_once();
   choice.order = [this](const std::vector<StoredCheckpoint>& stored) { return order(stored); };
+  choice.on_damaged_trust = [this](const std::string& problem) { problem_ = "no checkpoint is trusted: " + problem; };
   stored_.clear();
   waits_for_trust_.reset();
   return choice;
@@ -47,8 +49,11 @@ Task<std::string> RecoveryPoints::gone_back(std::int64_t step) {
     if (one.step <= step) there.push_back(one.step);
   }
   const bool distrusts = std::erase_if(trusted_, [&](std::int64_t one) { return one > step; }) > 0;
-  std::string problem;
-  if (distrusts && !policy_.trusts_at_once()) problem = co_await store_trust();
+  std::string problem = std::exchange(problem_, "");
+  if (distrusts && !policy_.trusts_at_once()) {
+    const std::string other = co_await store_trust();
+    if (!other.empty()) problem += (problem.empty() ? "" : "; ") + other;
+  }
   const std::vector<std::int64_t> gone = rotated_out(there, keep_, policy_.must_keep(stored_));
   try {
     co_await delete_checkpoints(context_.storage(), parent_, gone);

@@ -5,7 +5,6 @@
 
 #include "core/base/check.h"
 #include "core/checkpoint/names.h"
-#include "core/checkpoint/verify.h"
 #include "core/train/rank_main.h"
 #include "sim/check/accumulation_difference.h"
 #include "sim/check/optimizer_memory.h"

@@ -141,6 +141,31 @@ TEST(GuardedRun, ARestartTooGoesBackToATrustedCheckpoint) {
   EXPECT_EQ(record.weights_sha256, weights_of(guarded("loss_spike: ROLLBACK", "")));
 }
 
+// Which checkpoints are trusted is lost: the job starts over rather than believe any, and says why.
+TEST(GuardedRun, ADamagedListOfTrustedCheckpointsIsReported) {
+  const TrainingRecord record =
+      run_training(guarded("loss_spike: ROLLBACK",
+                           "rot { path: \"trusted.json\" offset: 20 bit: 0 at { step: 12 phase: DATA } } "
+                           "crash { rank: 2 at { step: 12 phase: BACKWARD } }"));
+  ASSERT_EQ(record.recoveries.size(), 1U);
+  EXPECT_EQ(record.recoveries[0].resumed_step, 0);
+  ASSERT_EQ(record.checkpoint_failures.size(), 1U);
+  EXPECT_THAT(record.checkpoint_failures[0].problem,
+              HasSubstr("no checkpoint is trusted: shared:checkpoints/trusted.json"));
+  EXPECT_EQ(record.weights_sha256, weights_of(guarded("loss_spike: ROLLBACK", "")));
+}
+
+// A disk that cannot be read may be read another time: nothing is given up for it.
+TEST(GuardedRun, AListOfTrustedCheckpointsThatCannotBeReadCostsARestart) {
+  const TrainingRecord record = run_training(guarded("loss_spike: ROLLBACK",
+                                                     "io_error { operation: READ path: \"trusted.json\" } "
+                                                     "crash { rank: 2 at { step: 12 phase: BACKWARD } }"));
+  ASSERT_EQ(record.recoveries.size(), 2U);
+  EXPECT_THAT(record.recoveries[1].cause, HasSubstr("trusted.json"));
+  EXPECT_EQ(record.recoveries[1].resumed_step, 10);
+  EXPECT_EQ(record.weights_sha256, weights_of(guarded("loss_spike: ROLLBACK", "")));
+}
+
 // Guards that never speak cost no bits, and their history comes back with the checkpoint.
 TEST(GuardedRun, AContinuedRunJudgesAsTheWholeRunDid) {
   const Scenario scenario = guarded("loss_spike: ROLLBACK spike_factor: 1.0001 median_window: 3 max_rollbacks: 0", "");
