@@ -2,17 +2,15 @@
 
 #include <cstdint>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/formats/json.h"
+
 // Reading and writing the JSON files of a checkpoint. Include in .cc files only: the JSON header is large.
 
 namespace rehearse {
-
-// Keys keep their order, so that a file's text is a function of its content.
-using Json = nlohmann::ordered_json;
 
 // `object` with a last key "checksum", the SHA-256 of the text before that key's line:
 // `head -n -2 FILE | sha256sum` prints it. Requires an object that is not empty.

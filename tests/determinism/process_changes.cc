@@ -12,8 +12,8 @@
 #include <cstdio>
 #include <deque>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
+#include "core/formats/json.h"
 #include "tests/determinism/child_process.h"
 #include "tests/tools/rehearse/run_in_process.h"
 
@@ -30,7 +30,7 @@ struct Digests {
 };
 
 Digests digests_of_json(const std::string& text) {
-  const auto summary = nlohmann::json::parse(text);
+  const auto summary = parse_json(text);
   return {summary.at("event_digest"), summary.at("weights_sha256")};
 }
 

@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "core/formats/json.h"
 #include "tests/determinism/child_process.h"
 #include "tests/determinism/process_changes.h"
 #include "tests/tools/rehearse/run_in_process.h"
@@ -19,7 +18,7 @@ TEST(Processes, AnotherSeedOrLatencyIsSeen) {
     settings.words.insert(settings.words.end(), more.begin(), more.end());
     const ChildResult result = run_child(settings);
     EXPECT_EQ(result.code, 0);
-    return nlohmann::json::parse(result.out);
+    return parse_json(result.out);
   };
   const auto plain = summary_of({});
   const auto seed = summary_of({"--seed", "42"});

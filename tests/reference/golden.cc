@@ -5,17 +5,15 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
-#include <nlohmann/json.hpp>
 
 #include "core/base/check.h"
+#include "core/formats/json.h"
 #include "core/formats/safetensors.h"
 #include "core/model/layout.h"
 #include "core/model/load.h"
 
 namespace rehearse::reference {
 namespace {
-
-using Json = nlohmann::json;
 
 std::string read_text(const std::string& path) {
   const std::vector<std::byte> bytes = read_bytes(path);
@@ -44,7 +42,7 @@ std::vector<std::byte> read_bytes(const std::string& path) {
 Golden load_golden(const std::string& data, const std::string& name) {
   Golden golden;
   golden.folder = data + "/" + name;
-  const Json config = Json::parse(read_text(golden.folder + "/config.json"));
+  const Json config = parse_json(read_text(golden.folder + "/config.json"));
   golden.config = {config["layers"], config["embed"], config["heads"], config["vocab"], config["seq"]};
   const ParameterLayout layout(golden.config);
   golden.init = flat_parameters<float>(layout, golden.folder + "/init.safetensors");
@@ -66,7 +64,7 @@ Golden load_golden(const std::string& data, const std::string& name) {
 
 GoldenVariant load_variant(const Golden& golden, const std::string& variant) {
   const std::string stem = golden.folder + "/expected" + (variant.empty() ? "" : "_" + variant);
-  const Json json = Json::parse(read_text(stem + "_options.json"));
+  const Json json = parse_json(read_text(stem + "_options.json"));
   GoldenVariant result;
   Options& o = result.options;
   o.lr = json["lr"];
@@ -84,7 +82,7 @@ GoldenVariant load_variant(const Golden& golden, const std::string& variant) {
   o.spike_factor = json["spike_mult"];
   std::ifstream lines(stem + "_f64.jsonl");
   for (std::string line; std::getline(lines, line);) {
-    const Json step = Json::parse(line);
+    const Json step = parse_json(line);
     result.steps.push_back({step["loss"], step["rank_loss"].get<std::vector<double>>(), step["grad_norm"], step["lr"],
                             step["param_norm"]});
   }

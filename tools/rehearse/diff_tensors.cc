@@ -2,6 +2,7 @@
 #include <set>
 
 #include "core/checkpoint/names.h"
+#include "core/formats/json.h"
 #include "core/formats/safetensors.h"
 #include "sim/config/loader.h"
 #include "tools/rehearse/checkpoint_directory.h"
@@ -66,9 +67,9 @@ bool compare_tensors(const SafetensorsFile& a, const SafetensorsFile& b, const s
 // The first few members of two JSON documents that differ, by their paths.
 bool compare_json(const FileData& a, const FileData& b, const std::string& file, DiffReport& report) {
   constexpr std::size_t kShown = 10;
-  const auto one = nlohmann::json::parse(a.text(), nullptr, false);
-  const auto other = nlohmann::json::parse(b.text(), nullptr, false);
-  const nlohmann::json patch = nlohmann::json::diff(one, other);
+  const auto one = parse_json_or_discarded(a.text());
+  const auto other = parse_json_or_discarded(b.text());
+  const Json patch = Json::diff(one, other);
   std::size_t shown = 0;
   for (const auto& change : patch) {
     if (shown++ == kShown) {
@@ -76,8 +77,8 @@ bool compare_json(const FileData& a, const FileData& b, const std::string& file,
       break;
     }
     const std::string path = change.at("path");
-    const nlohmann::json::json_pointer pointer(path);
-    const auto value = [&](const nlohmann::json& document) {
+    const Json::json_pointer pointer(path);
+    const auto value = [&](const Json& document) {
       return document.contains(pointer) ? document.at(pointer).dump() : std::string("nothing");
     };
     report.text += "  " + file + ": " + path + " is " + value(one) + " and " + value(other) + "\n";

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "core/base/numbers.h"
 #include "core/base/units.h"
+#include "core/formats/json.h"
 
 // Shared by what writes JSON. Include in .cc files only: the JSON header is large.
 

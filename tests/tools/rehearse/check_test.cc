@@ -2,22 +2,21 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <nlohmann/json.hpp>
 
+#include "core/formats/json.h"
 #include "tests/tools/rehearse/run_in_process.h"
 
 namespace rehearse::testing_command {
 namespace {
 
-using nlohmann::json;
 using ::testing::HasSubstr;
 
 // What the estimate says a run without checkpoints and evaluations sends, by operation: messages and bytes.
-std::map<std::string, std::pair<std::int64_t, std::int64_t>> predicted(const json& check, std::int64_t steps) {
+std::map<std::string, std::pair<std::int64_t, std::int64_t>> predicted(const Json& check, std::int64_t steps) {
   std::map<std::string, std::pair<std::int64_t, std::int64_t>> traffic;
   for (const auto& [rows, times] : {std::pair(check["communication_at_start"], std::int64_t{1}),
                                     std::pair(check["communication_per_step"], steps)}) {
-    for (const json& row : rows) {
+    for (const Json& row : rows) {
       auto& [messages, bytes] = traffic[row["operation"]];
       messages += times * row["messages"].get<std::int64_t>();
       bytes += times * row["bytes"].get<std::int64_t>();
@@ -41,11 +40,11 @@ TEST(Check, ItsFormulasAreWhatARunCounts) {
         std::vector<std::string> run_words = {"run", path};
         check_words.insert(check_words.end(), set.begin(), set.end());
         run_words.insert(run_words.end(), set.begin(), set.end());
-        const json check = json::parse(rehearse(check_words).out);
-        const json run = json::parse(rehearse(run_words).out);
+        const Json check = parse_json(rehearse(check_words).out);
+        const Json run = parse_json(rehearse(run_words).out);
         const std::string what = std::string(ranks) + " ranks, stage " + stage + ", bucket " + bucket;
         auto expected = predicted(check, 6);
-        for (const json& row : run["communication"]) {
+        for (const Json& row : run["communication"]) {
           const auto [messages, bytes] = expected[row["operation"]];
           EXPECT_EQ(row["messages"], messages) << what << row;
           EXPECT_EQ(row["bytes"], bytes) << what << row;
@@ -67,18 +66,18 @@ TEST(Check, TheRunWhoseWeightsAreExpectedIsInTheEstimate) {
     write_file(folder / "one.textproto", small_scenario(expect));
     std::vector<std::string> words = {"check", folder / "one.textproto", "--format", "json"};
     words.insert(words.end(), set.begin(), set.end());
-    return json::parse(rehearse(words).out);
+    return parse_json(rehearse(words).out);
   };
-  const json alone = checked("final_step: 6");
+  const Json alone = checked("final_step: 6");
   const double run = alone["flops"];
   EXPECT_DOUBLE_EQ(checked("resume_from: 4")["flops"], run * 8 / 6);
-  const json both = checked("resume_from: 4 same_weights_as: \"other.textproto\"");
+  const Json both = checked("resume_from: 4 same_weights_as: \"other.textproto\"");
   EXPECT_DOUBLE_EQ(both["flops"], run * (8 + 6) / 6);
   EXPECT_DOUBLE_EQ(both["estimated_wall_seconds"], alone["estimated_wall_seconds"].get<double>() * (8 + 6) / 6);
   const std::string digest(64, 'a');
   EXPECT_DOUBLE_EQ(checked("same_weights_as: \"sha256:" + digest + "\"")["flops"], run);
   // One after the other in this process: the larger decides.
-  const json smaller = checked("same_weights_as: \"other.textproto\"", {"--set", "cluster.ranks=1"});
+  const Json smaller = checked("same_weights_as: \"other.textproto\"", {"--set", "cluster.ranks=1"});
   EXPECT_EQ(smaller["memory_of_process"], alone["memory_of_process"]);
   EXPECT_EQ(checked("same_weights_as: \"other.textproto\"", {"--set", "cluster.ranks=4"})["memory_of_process"],
             checked("final_step: 6", {"--set", "cluster.ranks=4"})["memory_of_process"]);
@@ -97,7 +96,7 @@ bool is_counted(const std::vector<std::string>& set, const std::string& stage, d
     EXPECT_THAT(ran.out, ::testing::IsEmpty());
     return false;
   }
-  const json check = json::parse(ran.out);
+  const Json check = parse_json(ran.out);
   double rank_bytes = 0;
   for (const auto& [kind, bytes] : check["memory_per_rank"].items()) rank_bytes += bytes.get<double>();
   EXPECT_NEAR(check["memory_of_process"].get<double>(), rank_bytes * ranks, 1e-9 * rank_bytes * ranks);
@@ -105,7 +104,7 @@ bool is_counted(const std::vector<std::string>& set, const std::string& stage, d
   const double sums = 32 * ranks * (ranks - 1);
   const std::map<std::string, double> expected = {
       {"all_reduce", 2 * whole}, {"reduce_scatter", whole}, {"all_gather", sums + (stage == "1" ? whole : 0)}};
-  for (const json& row : check["communication_per_step"]) {
+  for (const Json& row : check["communication_per_step"]) {
     const double bytes = expected.at(row["operation"]);
     EXPECT_NEAR(row["bytes"].get<double>(), bytes, 1e-9 * bytes) << row;
   }

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <limits>
 
+#include "core/formats/json.h"
 #include "core/formats/safetensors.h"
 #include "tests/determinism/edited_checkpoint.h"
 #include "tests/tools/rehearse/diff_fixture.h"
@@ -14,7 +15,6 @@ namespace rehearse::testing_command {
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using testing_determinism::EditedCheckpoint;
@@ -38,9 +38,9 @@ class DiffCheckpoints : public Diff {
     for (const auto& [name, data] : edited.as_step(4).files) write_file(path + "/" + name, std::string(data.text()));
     return path;
   }
-  static std::string tensors_of(const json& found) {
+  static std::string tensors_of(const Json& found) {
     std::string all;
-    for (const json& one : found["tensors"]) {
+    for (const Json& one : found["tensors"]) {
       all += one["file"].get<std::string>() + " " + one["tensor"].get<std::string>() + "; ";
     }
     return all;
@@ -57,7 +57,7 @@ TEST_F(DiffCheckpoints, OfTheSameRunAreIdentical) {
 
 TEST_F(DiffCheckpoints, OfTwoSeedsDifferInEveryTensorFile) {
   record_small("other", {"--seed", "4"});
-  const json found = difference(whole_, folder_ / "other/checkpoints/step_000004");
+  const Json found = difference(whole_, folder_ / "other/checkpoints/step_000004");
   const std::string tensors = tensors_of(found);
   for (const char* one :
        {"model.safetensors tok_embed.weight;", "model.safetensors head.weight;", "shard_00000.safetensors master;",
@@ -67,9 +67,9 @@ TEST_F(DiffCheckpoints, OfTwoSeedsDifferInEveryTensorFile) {
 }
 
 TEST_F(DiffCheckpoints, OfTwoStepsDifferInTheManifestsCounters) {
-  const json found = difference(whole_, folder_ / "run/checkpoints/step_000002");
+  const Json found = difference(whole_, folder_ / "run/checkpoints/step_000002");
   std::string members;
-  for (const json& one : found["members"]) {
+  for (const Json& one : found["members"]) {
     members += one["file"].get<std::string>() + " " + one["path"].get<std::string>() + "; ";
   }
   EXPECT_THAT(members, HasSubstr("manifest.json /step;"));
@@ -94,9 +94,9 @@ TEST_F(DiffCheckpoints, OneElementIsNamedInShardAndModel) {
   model[name][11] = master;
   edited.set_model(model);
 
-  const json found = difference(whole_, write(edited));
+  const Json found = difference(whole_, write(edited));
   ASSERT_EQ(found["tensors"].size(), 2u) << found;
-  for (const json& one : found["tensors"]) {
+  for (const Json& one : found["tensors"]) {
     const bool in_model = one["file"] == "model.safetensors";
     EXPECT_EQ(one["file"], in_model ? "model.safetensors" : "shard_0000" + std::to_string(place.rank) + ".safetensors");
     EXPECT_EQ(one["tensor"], in_model ? name : "master");
@@ -112,7 +112,7 @@ TEST_F(DiffCheckpoints, OneMomentIsNamedInItsShard) {
   EditedCheckpoint::ShardState state = edited.shard(1);
   state.v[5] += 1;
   edited.set_shard(1, state);
-  const json found = difference(whole_, write(edited));
+  const Json found = difference(whole_, write(edited));
   EXPECT_EQ(tensors_of(found), "shard_00001.safetensors v; ");
   EXPECT_EQ(found["tensors"][0]["index"], 5);
 }
@@ -141,11 +141,11 @@ class DiffTensors : public Diff {
   }
   // What differs between two files with one tensor each.
   template <class T>
-  json one_tensor(const std::vector<T>& a, const std::vector<T>& b) {
+  Json one_tensor(const std::vector<T>& a, const std::vector<T>& b) {
     const auto size = static_cast<std::int64_t>(a.size());
-    const json found = difference(write("a", {view("w", {size}, a)}), write("b", {view("w", {size}, b)}));
-    EXPECT_LE(found.value("tensors", json::array()).size(), 1u);
-    return found["identical"] ? json() : found["tensors"][0];
+    const Json found = difference(write("a", {view("w", {size}, a)}), write("b", {view("w", {size}, b)}));
+    EXPECT_LE(found.value("tensors", Json::array()).size(), 1u);
+    return found["identical"] ? Json() : found["tensors"][0];
   }
 };
 
@@ -159,7 +159,7 @@ TEST_F(DiffTensors, EqualFilesAreIdenticalInAnyOrderOfTensors) {
 }
 
 TEST_F(DiffTensors, OneUnitInTheLastPlaceIsADifference) {
-  const json found = one_tensor<float>({1, 0.1F, 3}, {1, std::nextafter(0.1F, 1.0F), 3});
+  const Json found = one_tensor<float>({1, 0.1F, 3}, {1, std::nextafter(0.1F, 1.0F), 3});
   EXPECT_EQ(found["tensor"], "w");
   EXPECT_EQ(found["index"], 1);
   EXPECT_EQ(found["a"], "0.1 (0x3dcccccd)");
@@ -169,7 +169,7 @@ TEST_F(DiffTensors, OneUnitInTheLastPlaceIsADifference) {
 }
 
 TEST_F(DiffTensors, TheSignOfZeroIsADifference) {
-  const json found = one_tensor<double>({0.0}, {-0.0});
+  const Json found = one_tensor<double>({0.0}, {-0.0});
   EXPECT_EQ(found["a"], "0 (0x0000000000000000)");
   EXPECT_EQ(found["b"], "-0 (0x8000000000000000)");
 }
@@ -177,14 +177,14 @@ TEST_F(DiffTensors, TheSignOfZeroIsADifference) {
 TEST_F(DiffTensors, ANaNEqualsItselfAndNothingElse) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   EXPECT_TRUE(one_tensor<float>({nan}, {nan}).is_null());
-  const json found = one_tensor<float>({1, 2}, {nan, 2});
+  const Json found = one_tensor<float>({1, 2}, {nan, 2});
   EXPECT_EQ(found["index"], 0);
   EXPECT_THAT(found["b"].get<std::string>(), HasSubstr("(0x7fc00000)"));
   EXPECT_THAT(text_, Not(HasSubstr("apart")));
 }
 
 TEST_F(DiffTensors, IntegersDifferWithoutADistance) {
-  const json found = one_tensor<std::int32_t>({1, 2, 3}, {1, -2, 4});
+  const Json found = one_tensor<std::int32_t>({1, 2, 3}, {1, -2, 4});
   EXPECT_EQ(found["index"], 1);
   EXPECT_EQ(found["a"], "2 (0x00000002)");
   EXPECT_EQ(found["b"], "-2 (0xfffffffe)");
@@ -201,7 +201,7 @@ TEST_F(DiffTensors, TypesShapesNamesAndMetadataAreDifferences) {
   EXPECT_EQ(difference(a, write("b", {view("w", {2, 2}, integers)}))["tensors"][0]["what"],
             "A has F32 [2, 2], B I32 [2, 2]");
   EXPECT_EQ(difference(a, write("b", {view("w", {4}, four)}))["tensors"][0]["what"], "A has F32 [2, 2], B F32 [4]");
-  const json names = difference(a, write("b", {view("u", {2, 2}, four)}));
+  const Json names = difference(a, write("b", {view("u", {2, 2}, four)}));
   ASSERT_EQ(names["tensors"].size(), 2u);
   EXPECT_EQ(names["tensors"][0]["tensor"], "w");
   EXPECT_EQ(names["tensors"][0]["what"], "only A has it");
@@ -215,7 +215,7 @@ TEST_F(DiffTensors, AModelOfACheckpointIsATensorFileToo) {
   const std::string run = record_small("run");
   const std::string path = "/checkpoints/step_000004/model.safetensors";
   EXPECT_EQ(difference(run + path, run + path)["identical"], true);
-  const json found = difference(run + path, run + "/checkpoints/step_000006/model.safetensors");
+  const Json found = difference(run + path, run + "/checkpoints/step_000006/model.safetensors");
   EXPECT_EQ(found["identical"], false);
 }
 

@@ -3,10 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "core/formats/json.h"
 #include "tests/tools/rehearse/run_in_process.h"
 
 namespace rehearse::testing_command {
@@ -33,12 +33,12 @@ class Diff : public ::testing::Test {
   }
 
   // Both formats agree on what there is.
-  nlohmann::json difference(const std::string& a, const std::string& b) {
+  Json difference(const std::string& a, const std::string& b) {
     const Ran ran = rehearse({"diff", a, b, "--format", "json"});
     const Ran text = rehearse({"diff", a, b});
     EXPECT_THAT(ran.err + text.err, ::testing::IsEmpty());
     text_ = text.out;
-    const auto result = nlohmann::json::parse(ran.out);
+    const auto result = parse_json(ran.out);
     EXPECT_EQ(ran.code, result["identical"] ? 0 : 1);
     EXPECT_EQ(text.code, ran.code);
     if (result["identical"]) {

@@ -7,6 +7,7 @@
 
 #include "core/base/numbers.h"
 #include "core/base/random.h"
+#include "core/formats/json.h"
 #include "core/model/layout.h"
 #include "sim/cluster/training_run.h"
 #include "sim/config/loader.h"
@@ -20,8 +21,6 @@
 
 namespace rehearse::testing_command {
 namespace {
-
-using nlohmann::json;
 
 constexpr int kRanks = 4;
 constexpr int kSteps = 3;
@@ -135,7 +134,7 @@ class DiffFlips : public Diff {
     return static_cast<int>((info(flip).offset + flip.index) / chunk);
   }
 
-  json difference_by(const Flip& flip, const char* phase) {
+  Json difference_by(const Flip& flip, const char* phase) {
     const std::string faults =
         "faults { flip { rank: " + std::to_string(flip.rank) + " at { step: " + std::to_string(flip.step) +
         " phase: " + phase + " } target: GRADIENT tensor: \"" + info(flip).name +
@@ -145,13 +144,13 @@ class DiffFlips : public Diff {
     EXPECT_LE(ran.code, 1) << ran.err;
     const Ran found = rehearse({"diff", whole_, folder_ / "flipped", "--format", "json"});
     EXPECT_LE(found.code, 1) << found.err;
-    const json result = json::parse(found.out.empty() ? "{}" : found.out);
+    const Json result = parse_json(found.out.empty() ? "{}" : found.out);
     EXPECT_EQ(found.code, result.value("identical", false) ? 0 : 1);
     return result;
   }
 
-  void expect_state(const json& found, const Flip& flip, int rank, float a, float b) const {
-    json state = found.value("state", json());
+  void expect_state(const Json& found, const Flip& flip, int rank, float a, float b) const {
+    Json state = found.value("state", Json());
     ASSERT_TRUE(state.is_object()) << found;
     EXPECT_EQ(state["step"], flip.step);
     EXPECT_EQ(state["rank"], rank);
@@ -188,7 +187,7 @@ TEST_F(DiffFlips, OfTheSumAreNamedToTheElementOnTheRankThatOwnsIt) {
     SCOPED_TRACE(trace(flip));
     const std::optional<float> sum = gradients_.sum(flip.rank, flip.step, flip.tensor, flip.index);
     ASSERT_TRUE(sum.has_value());
-    const json found = difference_by(flip, "OPTIMIZER");
+    const Json found = difference_by(flip, "OPTIMIZER");
     if (HasFailure()) return;
     expect_state(found, flip, flip.rank, *sum, flipped(*sum, flip.bit));
     EXPECT_FALSE(found.contains("own_gradient"));
@@ -223,7 +222,7 @@ void DiffFlips::expect_own_flips_are_told() {
     // The oracle adds as the ranks do.
     ASSERT_EQ(gradients_.sum(owner, flip.step, flip.tensor, flip.index), sum);
 
-    const json found = difference_by(flip, "REDUCE");
+    const Json found = difference_by(flip, "REDUCE");
     if (HasFailure()) return;
     const bool differs = !same(sum, other_sum);
     EXPECT_EQ(found["identical"], !sent && !differs) << found;
@@ -243,7 +242,7 @@ void DiffFlips::expect_own_flips_are_told() {
     if (differs) {
       expect_state(found, flip, zero_stage_ == 1 ? owner : 0, sum, other_sum);
     } else if (sent) {
-      EXPECT_TRUE(found.value("state", json("none")).is_null()) << found;
+      EXPECT_TRUE(found.value("state", Json("none")).is_null()) << found;
     }
     if (HasFailure()) return;
     kept += sent && differs ? 1 : 0;

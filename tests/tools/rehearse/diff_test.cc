@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "core/formats/json.h"
 #include "tests/tools/rehearse/diff_fixture.h"
 #include "tests/tools/rehearse/event_file.h"
 
@@ -12,7 +13,6 @@ namespace rehearse::testing_command {
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -30,7 +30,7 @@ std::string flip(int rank, const std::string& phase, int bit) {
 }
 
 TEST_F(Diff, AFlipOfASummedGradientIsNamedToTheElement) {
-  const json found = difference(record_capstone("a"), record_capstone("b", flip(2, "OPTIMIZER", 12)));
+  const Json found = difference(record_capstone("a"), record_capstone("b", flip(2, "OPTIMIZER", 12)));
   EXPECT_EQ(found["state"]["step"], 7);
   EXPECT_EQ(found["state"]["rank"], 2);
   EXPECT_EQ(found["state"]["component"], "gradients");
@@ -50,7 +50,7 @@ TEST_F(Diff, AFlipOfASummedGradientIsNamedToTheElement) {
 }
 
 TEST_F(Diff, AFlipThatTheSumAbsorbsIsNamedInTheRanksOwnGradient) {
-  const json found = difference(record_capstone("a"), record_capstone("b", flip(0, "REDUCE", 0)));
+  const Json found = difference(record_capstone("a"), record_capstone("b", flip(0, "REDUCE", 0)));
   EXPECT_EQ(found["own_gradient"]["step"], 7);
   EXPECT_EQ(found["own_gradient"]["rank"], 0);
   EXPECT_EQ(found["own_gradient"]["tensor"], "blocks.1.mlp.0.weight");
@@ -63,7 +63,7 @@ TEST_F(Diff, AFlipThatTheSumAbsorbsIsNamedInTheRanksOwnGradient) {
 }
 
 TEST_F(Diff, AFlipThatTheSumKeepsIsNamedInBoth) {
-  const json found = difference(record_capstone("a"), record_capstone("b", flip(0, "REDUCE", 12)));
+  const Json found = difference(record_capstone("a"), record_capstone("b", flip(0, "REDUCE", 12)));
   EXPECT_EQ(found["own_gradient"]["rank"], 0);
   EXPECT_EQ(found["own_gradient"]["tensor"], "blocks.1.mlp.0.weight");
   EXPECT_EQ(found["own_gradient"]["index"], 37);
@@ -82,13 +82,13 @@ TEST_F(Diff, FlipsOfParametersAndMomentsAreNamedByWhatTheyAre) {
     return std::string("faults { flip { rank: 2 at { step: 7 phase: ") + phase + " } target: " + target +
            " tensor: \"blocks.1.mlp.0.weight\" index: 37 bit: 20 } }\n";
   };
-  const json first = difference(a, record_capstone("first", flip_of("FIRST_MOMENT", "OPTIMIZER")));
+  const Json first = difference(a, record_capstone("first", flip_of("FIRST_MOMENT", "OPTIMIZER")));
   EXPECT_EQ(first["state"]["component"], "m");
-  const json second = difference(a, record_capstone("second", flip_of("SECOND_MOMENT", "GATHER")));
+  const Json second = difference(a, record_capstone("second", flip_of("SECOND_MOMENT", "GATHER")));
   EXPECT_EQ(second["state"]["component"], "v");
-  const json master = difference(a, record_capstone("master", flip_of("MASTER", "OPTIMIZER")));
+  const Json master = difference(a, record_capstone("master", flip_of("MASTER", "OPTIMIZER")));
   EXPECT_EQ(master["state"]["component"], "parameters");
-  for (const json& found : {first, second, master}) {
+  for (const Json& found : {first, second, master}) {
     EXPECT_EQ(found["state"]["step"], 7) << found;
     EXPECT_EQ(found["state"]["tensor"], "blocks.1.mlp.0.weight") << found;
     EXPECT_EQ(found["state"]["index"], 37) << found;
@@ -100,7 +100,7 @@ TEST_F(Diff, FlipsOfParametersAndMomentsAreNamedByWhatTheyAre) {
 }
 
 TEST_F(Diff, AnotherSeedIsNotedAndDiffersBeforeTheFirstStep) {
-  const json found = difference(record_small("a"), record_small("b", {"--seed", "4"}));
+  const Json found = difference(record_small("a"), record_small("b", {"--seed", "4"}));
   EXPECT_THAT(text_, HasSubstr("note: another seed: 3 and 4"));
   EXPECT_EQ(found["state"]["step"], 0);
   EXPECT_EQ(found["state"]["component"], "parameters");
@@ -109,20 +109,20 @@ TEST_F(Diff, AnotherSeedIsNotedAndDiffersBeforeTheFirstStep) {
 }
 
 TEST_F(Diff, AnotherWorldSizeIsNotedAndNamed) {
-  const json found = difference(record_small("a"), record_small("b", {"--set", "cluster.ranks=4"}));
+  const Json found = difference(record_small("a"), record_small("b", {"--set", "cluster.ranks=4"}));
   EXPECT_THAT(text_, HasSubstr("note: another number of ranks: 2 and 4"));
   EXPECT_THAT(text_, HasSubstr("only B has it"));
   EXPECT_EQ(found["state"]["rank"], 2);
 }
 
 TEST_F(Diff, AnotherModelIsNamed) {
-  const json found = difference(record_small("a"), record_small("b", {"--set", "model.embed=16"}));
+  const Json found = difference(record_small("a"), record_small("b", {"--set", "model.embed=16"}));
   EXPECT_EQ(found["state"]["tensor"], "tok_embed.weight");
   EXPECT_THAT(text_, HasSubstr("bytes of it"));
 }
 
 TEST_F(Diff, AnotherLearningRateIsItsOwnCause) {
-  const json found = difference(record_small("a"), record_small("b", {"--set", "train.adam.lr=0.02"}));
+  const Json found = difference(record_small("a"), record_small("b", {"--set", "train.adam.lr=0.02"}));
   EXPECT_EQ(found["state"]["step"], 1);
   EXPECT_EQ(found["state"]["component"], "learning rate");
   EXPECT_THAT(found["state"]["a"].get<std::string>(), HasSubstr("0.01 ("));
@@ -130,7 +130,7 @@ TEST_F(Diff, AnotherLearningRateIsItsOwnCause) {
 }
 
 TEST_F(Diff, AnotherLatencyIsNoDifferenceOfState) {
-  const json found = difference(record_small("a"), record_small("b", {"--set", "cluster.network.latency=6us"}));
+  const Json found = difference(record_small("a"), record_small("b", {"--set", "cluster.network.latency=6us"}));
   EXPECT_TRUE(found["state"].is_null());
   EXPECT_GT(found["event"]["event"], 0);
   EXPECT_THAT(text_, HasSubstr("differs in time"));
@@ -140,7 +140,7 @@ TEST_F(Diff, AnotherLatencyIsNoDifferenceOfState) {
 TEST_F(Diff, ARunAndItsContinuationDifferFromTheFirstStateOn) {
   const std::string a = record_small("a");
   ASSERT_EQ(rehearse({"resume", a + "/checkpoints/step_000004", "--out", folder_ / "b"}).code, 0);
-  const json found = difference(a, folder_ / "b");
+  const Json found = difference(a, folder_ / "b");
   EXPECT_EQ(found["identical"], false);
   EXPECT_THAT(text_, HasSubstr("First differing event"));
   EXPECT_EQ(difference(folder_ / "b", folder_ / "b")["identical"], true);
@@ -155,11 +155,11 @@ TEST_F(Diff, ALogWithAStateThatItsRunDoesNotGiveHasNoValues) {
   while (file.records[at].component != StateComponent::kFirstMoment) ++at;
   file.records[at].digest.low ^= 1;
   write_events(b + "/events.bin", file);
-  const json found = difference(a, b);
+  const Json found = difference(a, b);
   EXPECT_EQ(found["state"]["component"], "m");
   EXPECT_EQ(found["state"]["step"], file.records[at].step);
   EXPECT_EQ(found["state"]["rank"], file.records[at].rank);
-  EXPECT_EQ(found["state"]["not_reproduced"], json::array({"B"}));
+  EXPECT_EQ(found["state"]["not_reproduced"], Json::array({"B"}));
   EXPECT_FALSE(found["state"].contains("a"));
   EXPECT_EQ(found["event"]["event"], file.records[at].sequence);
 }
@@ -202,7 +202,7 @@ TEST_F(Diff, ARunThatWentBackIsComparedByItsLastAttempts) {
   const std::string undone =
       record_capstone("undone", late_flip + " crash { rank: 2 at { step: 13 phase: BACKWARD } } }\n");
   EXPECT_TRUE(difference(clean, undone)["state"].is_null());
-  const json found = difference(record_capstone("flipped", late_flip + " }\n"), undone);
+  const Json found = difference(record_capstone("flipped", late_flip + " }\n"), undone);
   EXPECT_EQ(found["state"]["step"], 12);
   EXPECT_EQ(found["state"]["rank"], 2);
   EXPECT_EQ(found["state"]["index"], 37);

@@ -1,15 +1,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
 #include "core/base/digest.h"
+#include "core/formats/json.h"
 #include "tests/tools/rehearse/run_in_process.h"
 
 namespace rehearse::testing_command {
 namespace {
 
-using nlohmann::json;
 using ::testing::HasSubstr;
 
 class Inspect : public ::testing::Test {
@@ -29,7 +27,7 @@ TEST_F(Inspect, ACheckpointIsVerifiedAndShown) {
                            "verified: every hash", "zero_stage 1", "4; next batch index 4, applied steps 4"}) {
     EXPECT_THAT(ran.out, HasSubstr(part));
   }
-  const json report = json::parse(rehearse({"inspect", checkpoint_, "--format", "json"}).out);
+  const Json report = parse_json(rehearse({"inspect", checkpoint_, "--format", "json"}).out);
   EXPECT_EQ(report["kind"], "checkpoint");
   EXPECT_EQ(report["manifest"]["step"], 4);
   EXPECT_EQ(report["manifest_sha256"], sha256_hex(read_file(checkpoint_ + "/manifest.json")));
@@ -43,7 +41,7 @@ TEST_F(Inspect, ATensorFileIsListed) {
   EXPECT_THAT(ran.out, HasSubstr("[16, 8]"));
   // Known by what it holds, not by its name.
   std::filesystem::copy_file(path, folder_ / "renamed");
-  const json report = json::parse(rehearse({"inspect", folder_ / "renamed", "--format", "json"}).out);
+  const Json report = parse_json(rehearse({"inspect", folder_ / "renamed", "--format", "json"}).out);
   EXPECT_EQ(report["kind"], "safetensors");
   EXPECT_EQ(report["sha256"], sha256_hex(read_file(path)));
   EXPECT_EQ(report["tensors"][0]["dtype"], "F32");
@@ -55,9 +53,9 @@ TEST_F(Inspect, AScenarioIsWrittenOut) {
   EXPECT_THAT(ran.out, HasSubstr("beta1: 0.9"));
   EXPECT_THAT(ran.out, HasSubstr("arithmetic_sha256"));
   // Its text is a scenario itself, with the same hashes.
-  const json report = json::parse(rehearse({"inspect", folder_ / "small.textproto", "--format", "json"}).out);
+  const Json report = parse_json(rehearse({"inspect", folder_ / "small.textproto", "--format", "json"}).out);
   write_file(folder_ / "canonical.textproto", report["text"]);
-  const json again = json::parse(rehearse({"inspect", folder_ / "canonical.textproto", "--format", "json"}).out);
+  const Json again = parse_json(rehearse({"inspect", folder_ / "canonical.textproto", "--format", "json"}).out);
   EXPECT_EQ(again, report);
 }
 

@@ -7,9 +7,9 @@
 
 #include <chrono>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <thread>
 
+#include "core/formats/json.h"
 #include "tests/tools/rehearse/run_in_process.h"
 #include "tools/rehearse/interrupt.h"
 
@@ -17,12 +17,11 @@ namespace rehearse::testing_command {
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
 
-std::vector<json> metrics_of(const std::string& out) {
+std::vector<Json> metrics_of(const std::string& out) {
   std::istringstream text(read_file(out + "/metrics.jsonl"));
-  std::vector<json> lines;
-  for (std::string line; std::getline(text, line);) lines.push_back(json::parse(line));
+  std::vector<Json> lines;
+  for (std::string line; std::getline(text, line);) lines.push_back(parse_json(line));
   return lines;
 }
 
@@ -41,7 +40,7 @@ TEST_F(Interrupt, LeavesReadableFilesAndExitsWith130) {
   const Ran ran = rehearse({"run", scenario_, "--set", "train.steps=1000000", "--out", out_}, fifth_step_is_there);
   EXPECT_EQ(ran.code, 130);
   EXPECT_THAT(ran.out, ::testing::HasSubstr("INTERRUPTED"));
-  const json summary = json::parse(read_file(out_ + "/summary.json"));
+  const Json summary = parse_json(read_file(out_ + "/summary.json"));
   EXPECT_EQ(summary["outcome"], "INTERRUPTED");
   EXPECT_EQ(summary["exit_code"], 130);
   EXPECT_FALSE(summary.contains("weights_sha256"));
@@ -66,7 +65,7 @@ TEST_F(Interrupt, ExitCodeAndOutcomeAgreeWhereverItComes) {
         came = came || now;
         return now;
       });
-      const json summary = json::parse(ran.out);
+      const Json summary = parse_json(ran.out);
       const std::string what = "asked " + std::to_string(at) + " times before" + (once ? ", once" : "");
       EXPECT_EQ(summary["exit_code"], ran.code) << what;
       EXPECT_EQ(ran.code, came ? 130 : 0) << what << summary["expectations"];
@@ -91,7 +90,7 @@ TEST_F(Interrupt, AfterTheLastLookItChangesNothing) {
   const Ran ran = rehearse({"run", scenario_, "--format", "json"}, [&] { return ++asked > looks; });
   EXPECT_EQ(asked, looks);
   EXPECT_EQ(ran.code, 1);
-  EXPECT_EQ(json::parse(ran.out)["outcome"], "DONE");
+  EXPECT_EQ(parse_json(ran.out)["outcome"], "DONE");
 }
 
 // What became of a child process that caught interrupts after `before` and then did `after`.
@@ -167,7 +166,7 @@ TEST_F(Interrupt, ASignalEndsTheProgramTheSameWay) {
     ASSERT_EQ(waitpid(child, &status, 0), child);
     ASSERT_TRUE(WIFEXITED(status));
     EXPECT_EQ(WEXITSTATUS(status), 130);
-    EXPECT_EQ(json::parse(read_file(out_ + "/summary.json"))["outcome"], "INTERRUPTED");
+    EXPECT_EQ(parse_json(read_file(out_ + "/summary.json"))["outcome"], "INTERRUPTED");
     EXPECT_GE(metrics_of(out_).size(), 2u);
   }
 }

@@ -1,4 +1,5 @@
 #include "tools/rehearse/out_directory.h"
+#include "core/formats/json.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -9,7 +10,6 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "tests/tools/rehearse/run_in_process.h"
@@ -55,12 +55,12 @@ TEST_F(Out, HoldsSummaryMetricsScenarioAndCheckpoints) {
   }
   EXPECT_EQ(files(), expected);
 
-  const auto summary = nlohmann::json::parse(read_file(out_ + "/summary.json"));
+  const auto summary = parse_json(read_file(out_ + "/summary.json"));
   EXPECT_EQ(summary["checkpoints"].size(), 3u);
   std::istringstream metrics(read_file(out_ + "/metrics.jsonl"));
   std::size_t lines = 0;
   for (std::string line; std::getline(metrics, line); ++lines) {
-    const auto step = nlohmann::json::parse(line);
+    const auto step = parse_json(line);
     EXPECT_EQ(step["step"], lines + 1);
     EXPECT_EQ(step["loss"], summary["losses"][lines]);
     EXPECT_EQ(step["tokens"], 2 * 2 * 8);
@@ -72,8 +72,8 @@ TEST_F(Out, ItsScenarioRunsToTheSameSummary) {
   ASSERT_EQ(run({"--seed", "11", "--set", "train.steps=8"}).code, 0);
   const Ran again = rehearse({"run", out_ + "/scenario.textproto", "--format", "json"});
   ASSERT_EQ(again.code, 0) << again.err;
-  auto first = nlohmann::json::parse(read_file(out_ + "/summary.json"));
-  auto second = nlohmann::json::parse(again.out);
+  auto first = parse_json(read_file(out_ + "/summary.json"));
+  auto second = parse_json(again.out);
   first.erase("wall_seconds");
   second.erase("wall_seconds");
   EXPECT_EQ(first, second);

@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
+#include "core/formats/json.h"
 #include "tests/tools/rehearse/event_file.h"
 #include "tests/tools/rehearse/run_in_process.h"
 
@@ -13,7 +13,6 @@ namespace rehearse::testing_command {
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -39,7 +38,7 @@ class Replay : public ::testing::Test {
     EXPECT_THAT(text.out, HasSubstr("\nREPRODUCED: "));
     const Ran ran = rehearse({"replay", directory, "--format", "json"});
     EXPECT_EQ(ran.code, 0) << ran.err;
-    const json result = json::parse(ran.out);
+    const Json result = parse_json(ran.out);
     EXPECT_EQ(result["identical"], true);
     EXPECT_EQ(result["compared"], read_events(directory + "/events.bin").records.size());
     EXPECT_FALSE(result.contains("difference"));
@@ -64,7 +63,7 @@ class Replay : public ::testing::Test {
 
 TEST_F(Replay, AFreshRecordingIsReproduced) {
   expect_reproduced(run_);
-  const json summary = json::parse(read_file(run_ + "/summary.json"));
+  const Json summary = parse_json(read_file(run_ + "/summary.json"));
   EXPECT_THAT(rehearse({"replay", run_}).out,
               HasSubstr("event_digest    " + summary["event_digest"].get<std::string>()));
 }
@@ -150,7 +149,7 @@ TEST_F(Replay, AChangedRecordIsNamedWhateverIsChangedInIt) {
 
       const Ran ran = rehearse({"replay", run_, "--format", "json"});
       EXPECT_EQ(ran.code, 1) << ran.err;
-      const json result = json::parse(ran.out);
+      const Json result = parse_json(ran.out);
       EXPECT_EQ(result["identical"], false);
       EXPECT_EQ(result["records"], whole.records.size());
       EXPECT_EQ(result["compared"], at);
@@ -181,7 +180,7 @@ TEST_F(Replay, ARecordTooManyOrTooFewIsNamed) {
     EventFile file = whole;
     file.records.erase(file.records.begin() + 50);
     write_events(events_, file);
-    EXPECT_EQ(json::parse(rehearse({"replay", run_, "--format", "json"}).out)["difference"]["record"], 50);
+    EXPECT_EQ(parse_json(rehearse({"replay", run_, "--format", "json"}).out)["difference"]["record"], 50);
   }
   {
     EventFile file = whole;
@@ -190,7 +189,7 @@ TEST_F(Replay, ARecordTooManyOrTooFewIsNamed) {
     const Ran ran = rehearse({"replay", run_});
     EXPECT_EQ(ran.code, 1);
     EXPECT_THAT(line_of(ran.out, "recorded"), HasSubstr("nothing: the recording ends here"));
-    EXPECT_EQ(json::parse(rehearse({"replay", run_, "--format", "json"}).out)["difference"]["record"], last);
+    EXPECT_EQ(parse_json(rehearse({"replay", run_, "--format", "json"}).out)["difference"]["record"], last);
   }
   {
     EventFile file = whole;
@@ -245,7 +244,7 @@ TEST_F(Replay, AFlippedByteIsNeverReproduced) {
     const Ran ran = rehearse({"replay", run_, "--format", "json"});
     SCOPED_TRACE("byte " + std::to_string(at) + ": " + ran.out + ran.err);
     if (ran.code == 1) {
-      EXPECT_EQ(json::parse(ran.out)["identical"], false);
+      EXPECT_EQ(parse_json(ran.out)["identical"], false);
       ++differs;
     } else {
       EXPECT_EQ(ran.code, 2);
@@ -278,7 +277,7 @@ TEST_F(Replay, AFlippedByteInABlockNamesTheRecordAndSaysThatTheFileWasChanged) {
   EXPECT_EQ(ran.code, 1);
   EXPECT_THAT(ran.out, HasSubstr("The first that differs, record " + std::to_string(first)));
   EXPECT_THAT(ran.out, HasSubstr("the file was changed"));
-  const json result = json::parse(rehearse({"replay", run_, "--format", "json"}).out);
+  const Json result = parse_json(rehearse({"replay", run_, "--format", "json"}).out);
   EXPECT_EQ(result["difference"]["event"], file.records[first].sequence);
   EXPECT_THAT(result["altered"].get<std::string>(), HasSubstr("do not match their own digest"));
 }
@@ -365,11 +364,11 @@ TEST_F(Replay, ASecondRunInTheProcessIsComparedWhereAsked) {
   EXPECT_THAT(text.out,
               HasSubstr("held    determinism: a second run in this process, from another heap, gave the same " +
                         std::to_string(read_events(events_).records.size()) + " records"));
-  const json summary =
-      json::parse(rehearse({"run", folder_ / "small.textproto", "--check-determinism", "--format", "json"}).out);
+  const Json summary =
+      parse_json(rehearse({"run", folder_ / "small.textproto", "--check-determinism", "--format", "json"}).out);
   EXPECT_EQ(summary["event_digest"], read_events(events_).event_digest);
   int verdicts = 0;
-  for (const json& verdict : summary["expectations"]) {
+  for (const Json& verdict : summary["expectations"]) {
     if (verdict["name"] != "determinism") continue;
     EXPECT_EQ(verdict["held"], true);
     ++verdicts;

@@ -2,15 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
+#include "core/formats/json.h"
 #include "tests/tools/rehearse/run_in_process.h"
 
 namespace rehearse::testing_command {
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -20,7 +19,7 @@ class Resume : public ::testing::Test {
   void run(const std::string& scenario) {
     const Ran ran = rehearse({"run", scenario, "--out", folder_ / "whole", "--format", "json"});
     ASSERT_EQ(ran.code, 0) << ran.err << ran.out;
-    whole_ = json::parse(ran.out);
+    whole_ = parse_json(ran.out);
   }
   void run_small() {
     write_file(folder_ / "small.textproto", small_scenario("loss: FALLS resume_from: 4"));
@@ -29,7 +28,7 @@ class Resume : public ::testing::Test {
 
   TemporaryDirectory folder_;
   std::string checkpoint_ = folder_ / "whole/checkpoints/step_000004";
-  json whole_;
+  Json whole_;
 };
 
 TEST_F(Resume, TheCapstoneEndsWithTheWeightsOfTheUninterruptedRun) {
@@ -38,7 +37,7 @@ TEST_F(Resume, TheCapstoneEndsWithTheWeightsOfTheUninterruptedRun) {
   fs::rename(folder_ / "whole/checkpoints/step_000010", moved);
   const Ran ran = rehearse({"resume", moved, "--format", "json"});
   ASSERT_EQ(ran.code, 0) << ran.err << ran.out;
-  const json continued = json::parse(ran.out);
+  const Json continued = parse_json(ran.out);
   EXPECT_EQ(continued["weights_sha256"], whole_["weights_sha256"]);
   EXPECT_EQ(continued["resumed_from"], 10);
   EXPECT_EQ(continued["steps"], 20);
@@ -57,7 +56,7 @@ TEST_F(Resume, EveryShippedScenarioWithCheckpointsContinues) {
     for (const auto& checkpoint : fs::directory_iterator(out + "/checkpoints")) {
       const Ran ran = rehearse({"resume", checkpoint.path().string(), "--format", "json"});
       ASSERT_EQ(ran.code, 0) << checkpoint.path() << ran.err << ran.out;
-      EXPECT_EQ(json::parse(ran.out)["weights_sha256"], json::parse(whole.out)["weights_sha256"]);
+      EXPECT_EQ(parse_json(ran.out)["weights_sha256"], parse_json(whole.out)["weights_sha256"]);
       ++continued;
     }
   }
@@ -72,7 +71,7 @@ TEST_F(Resume, WritesTheStepsThatFollow) {
   EXPECT_THAT(ran.out, HasSubstr("from the checkpoint of step 4 to step 6"));
   std::istringstream metrics(read_file(folder_ / "rest/metrics.jsonl"));
   std::vector<int> steps;
-  for (std::string line; std::getline(metrics, line);) steps.push_back(json::parse(line)["step"]);
+  for (std::string line; std::getline(metrics, line);) steps.push_back(parse_json(line)["step"]);
   EXPECT_EQ(steps, (std::vector<int>{5, 6}));
   for (const char* file :
        {"manifest.json", "model.safetensors", "shard_00000.safetensors", "shard_00001.safetensors"}) {

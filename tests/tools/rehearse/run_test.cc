@@ -1,8 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "core/formats/json.h"
 #include "tests/tools/rehearse/run_in_process.h"
 
 namespace rehearse::testing_command {
@@ -59,7 +58,7 @@ TEST(Run, JsonIsAllThatStandsOnStandardOutput) {
   write_file(folder / "small.textproto", small_scenario("loss: FALLS"));
   const Ran ran = rehearse({"run", folder / "small.textproto", "--format", "json"});
   EXPECT_EQ(ran.code, 0);
-  const auto summary = nlohmann::json::parse(ran.out);
+  const auto summary = parse_json(ran.out);
   EXPECT_EQ(summary["scenario"], "small");
   EXPECT_EQ(summary["steps"], 6);
   EXPECT_EQ(summary["exit_code"], 0);
@@ -71,7 +70,7 @@ TEST(Run, AFailedExpectationExitsWithOne) {
   const Ran ran = rehearse({"run", folder / "small.textproto"});
   EXPECT_EQ(ran.code, 1);
   EXPECT_THAT(ran.out, HasSubstr("FAILED  final_loss_below"));
-  const auto summary = nlohmann::json::parse(rehearse({"run", folder / "small.textproto", "--format=json"}).out);
+  const auto summary = parse_json(rehearse({"run", folder / "small.textproto", "--format=json"}).out);
   EXPECT_EQ(summary["exit_code"], 1);
   EXPECT_EQ(summary["outcome"], "DONE");
 }

@@ -5,8 +5,8 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
+#include "core/formats/json.h"
 #include "tests/tools/rehearse/run_in_process.h"
 
 // The program where what it prints does not arrive.
@@ -60,7 +60,7 @@ TEST_F(StandardStreams, LostOutputLeavesTheFilesOfOutWhole) {
   for (const char* lost : {" >/dev/full", " >&-", " <&- >&- 2>&-"}) {
     fs::remove_all(folder_ / "out");
     EXPECT_EQ(shell(std::string("$REHEARSE run small.textproto --out out") + lost), 4) << lost;
-    EXPECT_EQ(nlohmann::json::parse(read_file(folder_ / "out/summary.json"))["outcome"], "DONE");
+    EXPECT_EQ(parse_json(read_file(folder_ / "out/summary.json"))["outcome"], "DONE");
     // Not a byte of it in a file that took the number of a closed stream.
     EXPECT_EQ(read_file(folder_ / "out/metrics.jsonl"), read_file(folder_ / "run/metrics.jsonl"));
     EXPECT_EQ(read_file(folder_ / "out/scenario.textproto"), read_file(folder_ / "run/scenario.textproto"));
@@ -88,7 +88,7 @@ TEST_F(StandardStreams, InterruptsThatWereIgnoredDoNotEndTheProgram) {
                   "while ! test -s long/metrics.jsonl; do sleep 0.01; done; kill -INT $job; wait $job"),
             0)
       << err_;
-  EXPECT_EQ(nlohmann::json::parse(read_file(folder_ / "long/summary.json"))["steps"], 2000);
+  EXPECT_EQ(parse_json(read_file(folder_ / "long/summary.json"))["steps"], 2000);
 }
 
 }  // namespace

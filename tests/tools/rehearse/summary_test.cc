@@ -1,10 +1,10 @@
 #include "tools/rehearse/summary.h"
+#include "core/formats/json.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "tests/tools/rehearse/run_in_process.h"
@@ -12,24 +12,23 @@
 namespace rehearse {
 namespace {
 
-using nlohmann::json;
 using testing_command::Ran;
 using testing_command::TemporaryDirectory;
 
-std::set<std::string> keys(const json& object) {
+std::set<std::string> keys(const Json& object) {
   std::set<std::string> names;
   for (const auto& [key, value] : object.items()) names.insert(key);
   return names;
 }
 
-json summary_of(const std::vector<std::string>& more) {
+Json summary_of(const std::vector<std::string>& more) {
   std::vector<std::string> words = {"run", testing_command::shipped_scenario("capstone"), "--format", "json"};
   words.insert(words.end(), more.begin(), more.end());
-  return json::parse(testing_command::rehearse(words).out);
+  return parse_json(testing_command::rehearse(words).out);
 }
 
 TEST(Summary, HasTheFieldsItsReadersKnow) {
-  const json summary = summary_of({});
+  const Json summary = summary_of({});
   EXPECT_EQ(keys(summary), (std::set<std::string>{
                                "scenario",          "seed",           "outcome",       "exit_code",   "scenario_sha256",
                                "arithmetic_sha256", "weights_sha256", "events",        "messages",    "bytes_on_wire",
@@ -55,15 +54,15 @@ TEST(Summary, HasTheFieldsItsReadersKnow) {
   EXPECT_EQ(keys(summary["checkpoints"][0]), (std::set<std::string>{"step", "directory", "bytes", "manifest_sha256"}));
   EXPECT_EQ(keys(summary["communication"][0]),
             (std::set<std::string>{"operation", "calls", "messages", "bytes", "seconds"}));
-  for (const json& expectation : summary["expectations"]) {
+  for (const Json& expectation : summary["expectations"]) {
     EXPECT_EQ(keys(expectation), (std::set<std::string>{"name", "held", "detail"}));
     EXPECT_TRUE(expectation["held"]);
   }
 }
 
 TEST(Summary, IsAFunctionOfScenarioAndSeedButForWallSeconds) {
-  json first = summary_of({});
-  json second = summary_of({});
+  Json first = summary_of({});
+  Json second = summary_of({});
   EXPECT_NE(first["wall_seconds"], nullptr);
   first.erase("wall_seconds");
   second.erase("wall_seconds");
@@ -81,7 +80,7 @@ TEST(Summary, MetricsNumbersRoundTripAndNonFiniteOnesAreStrings) {
   step.report.tokens = 256;
   step.memory.optimizer = Bytes(89'472);
   step.step_seconds = Duration::picoseconds(1'234'567'890'123);
-  const json line = json::parse(write_metrics_line(step));
+  const Json line = parse_json(write_metrics_line(step));
   EXPECT_EQ(keys(line),
             (std::set<std::string>{"step", "applied_steps", "loss", "grad_norm", "lr", "param_norm", "step_seconds",
                                    "tokens", "memory", "attempt", "generation", "recoveries"}));
