@@ -163,8 +163,8 @@ Task<> open_checkpoints(RankContext& context, DataParallel<T>& parallel, const C
 }
 
 template <class T>
-Task<SaveResult> save_training_state(RankContext& context, DataParallel<T>& parallel, const CheckpointPlan& plan,
-                                     TrainCounters counters, std::vector<std::int64_t> keep_also) {
+Task<SaveRequest> snapshot_training_state(RankContext& context, DataParallel<T>& parallel, const CheckpointPlan& plan,
+                                          TrainCounters counters, std::vector<std::int64_t> keep_also) {
   Coordinates coordinates;
   coordinates.data = parallel.rank();
   std::vector<OwnedState> state = owned_state(parallel);
@@ -173,8 +173,12 @@ Task<SaveResult> save_training_state(RankContext& context, DataParallel<T>& para
   request.keep = plan.keep;
   request.keep_also = std::move(keep_also);
   if (context.rank() == 0) request.draft = make_draft(context, parallel, plan, counters);
-  GroupCoordinator coordinator(parallel.group());
-  SaveResult result = co_await save_checkpoint(context, coordinator, std::move(request));
+  co_return request;
+}
+
+Task<SaveResult> publish_training_state(ProcessGroup& group, SaveRequest request) {
+  GroupCoordinator coordinator(group);
+  SaveResult result = co_await save_checkpoint(group.context(), coordinator, std::move(request));
   co_return result;
 }
 
@@ -207,13 +211,13 @@ Task<FoundState> load_first_training_state(RankContext& context, DataParallel<T>
   co_return found;
 }
 
-#define REHEARSE_INSTANTIATE(T)                                                                                       \
-  template Task<> open_checkpoints(RankContext&, DataParallel<T>&, const CheckpointPlan&);                            \
-  template Task<SaveResult> save_training_state(RankContext&, DataParallel<T>&, const CheckpointPlan&, TrainCounters, \
-                                                std::vector<std::int64_t>);                                           \
-  template Task<TrainCounters> load_training_state(RankContext&, DataParallel<T>&, const CheckpointPlan&,             \
-                                                   std::int64_t);                                                     \
-  template Task<FoundState> load_first_training_state(RankContext&, DataParallel<T>&, const CheckpointPlan&,          \
+#define REHEARSE_INSTANTIATE(T)                                                                              \
+  template Task<> open_checkpoints(RankContext&, DataParallel<T>&, const CheckpointPlan&);                   \
+  template Task<SaveRequest> snapshot_training_state(RankContext&, DataParallel<T>&, const CheckpointPlan&,  \
+                                                     TrainCounters, std::vector<std::int64_t>);              \
+  template Task<TrainCounters> load_training_state(RankContext&, DataParallel<T>&, const CheckpointPlan&,    \
+                                                   std::int64_t);                                            \
+  template Task<FoundState> load_first_training_state(RankContext&, DataParallel<T>&, const CheckpointPlan&, \
                                                       CheckpointChoice);
 REHEARSE_INSTANTIATE(float)
 REHEARSE_INSTANTIATE(double)

@@ -40,11 +40,15 @@ struct CheckpointPlan {
 template <class T>
 Task<> open_checkpoints(RankContext& context, DataParallel<T>& parallel, const CheckpointPlan& plan);
 
-// Saves the state after `counters.step`; every rank calls it. Whether there is a new checkpoint is the same on all; if
-// not, training may go on.
+// The state after `counters.step`, to be published; every rank calls it. Training may go on when it has returned.
+// `keep_also`: steps that rotation never deletes.
 template <class T>
-Task<SaveResult> save_training_state(RankContext& context, DataParallel<T>& parallel, const CheckpointPlan& plan,
-                                     TrainCounters counters, std::vector<std::int64_t> keep_also);
+Task<SaveRequest> snapshot_training_state(RankContext& context, DataParallel<T>& parallel, const CheckpointPlan& plan,
+                                          TrainCounters counters, std::vector<std::int64_t> keep_also);
+
+// Makes a checkpoint of the snapshots that every rank has taken; every rank of the group calls it. Whether there is a
+// new checkpoint is the same on all; if not, training may go on.
+Task<SaveResult> publish_training_state(ProcessGroup& group, SaveRequest request);
 
 // Restores the checkpoint of `step`, on every rank or on none. Throws InputError where it is missing, damaged or not
 // this job's, UnreadableCheckpoint where the disk fails.

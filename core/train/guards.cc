@@ -5,6 +5,7 @@
 
 #include "core/base/check.h"
 #include "core/base/numbers.h"
+#include "core/train/state_seal.h"
 
 namespace rehearse {
 namespace {
@@ -25,6 +26,23 @@ std::string nonfinite_reason(const StepReport& report) {
   }
   if (!std::isfinite(report.grad_norm)) return "the norm of the gradient is " + shortest_text(report.grad_norm);
   return "";
+}
+
+std::vector<int> changed_ranks(const StepReport& report) {
+  std::vector<int> ranks;
+  for (std::size_t rank = 0; rank < report.changed_state.size(); ++rank) {
+    if (report.changed_state[rank] != 0) ranks.push_back(static_cast<int>(rank));
+  }
+  return ranks;
+}
+
+std::string corruption_reason(const StepReport& report) {
+  std::string text;
+  for (const int rank : changed_ranks(report)) {
+    text += (text.empty() ? "" : ", ") + std::string("the ") +
+            words_of(report.changed_state[static_cast<std::size_t>(rank)]) + " of rank " + std::to_string(rank);
+  }
+  return text + " are not what the last update left";
 }
 
 std::string spike_reason(const GuardConfig& config, double loss, const GuardHistory& history) {
@@ -54,6 +72,8 @@ const char* name_of(Reaction reaction) {
       return "ROLLBACK";
     case Reaction::kRollbackAndSkipBatches:
       return "ROLLBACK_AND_SKIP_BATCHES";
+    case Reaction::kEvict:
+      return "EVICT";
     case Reaction::kStop:
       return "STOP";
   }
@@ -63,7 +83,15 @@ const char* name_of(Reaction reaction) {
 Judgement judge_step(const GuardConfig& config, const StepReport& report, const GuardHistory& history,
                      std::int64_t rollbacks) {
   Judgement judgement;
-  if (config.nonfinite.has_value()) {
+  // First of all: numbers that are wrong then follow from it.
+  if (config.corruption.has_value()) {
+    judgement.convicted = changed_ranks(report);
+    if (!judgement.convicted.empty()) {
+      judgement.reaction = *config.corruption;
+      judgement.reason = corruption_reason(report);
+    }
+  }
+  if (judgement.reaction == Reaction::kGoOn && config.nonfinite.has_value()) {
     judgement.reason = nonfinite_reason(report);
     if (!judgement.reason.empty()) judgement.reaction = *config.nonfinite;
   }

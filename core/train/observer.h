@@ -37,7 +37,8 @@ struct StepReport {
   double lr = 0;
   std::int64_t tokens = 0;  // over all ranks
   std::int64_t nonfinite_elements = 0;
-  bool skipped = false;  // no update was made; `lr` is what it would have been
+  std::vector<std::uint32_t> changed_state;  // by rank, StateParts that were not as their last update left them
+  bool skipped = false;                      // no update was made; `lr` is what it would have been
   TimePoint began;
   TimePoint ended;
 };
@@ -54,7 +55,8 @@ struct GuardReport {
   std::int64_t step = 0;
   std::string reaction;  // "SKIP_STEP"
   std::string reason;
-  bool goes_back = false;  // on_load and on_start of an earlier step follow
+  bool goes_back = false;    // on_load and on_start of an earlier step follow
+  std::vector<int> evicted;  // ranks whose machine is to be replaced; all ranks end then
 };
 
 // What a job that went back continues from.
@@ -92,7 +94,7 @@ class TrainObserver {
   }
   // The mean loss over ranks on the held-out batch, after `step`.
   virtual void on_eval(int rank, std::int64_t step, double loss) { (void)rank, (void)step, (void)loss; }
-  // A save ended, with this state of the rank's own chunks.
+  // A save ended; `optimizer_state` is of the rank's own chunks in it.
   virtual void on_checkpoint(int rank, const CheckpointReport& report, Digest128 optimizer_state) {
     (void)rank, (void)report, (void)optimizer_state;
   }

@@ -1,19 +1,19 @@
 #include "core/train/rank_main.h"
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <utility>
 
 #include "core/base/digest.h"
 #include "core/data/token_source.h"
-#include "core/formats/safetensors.h"
-#include "core/model/init.h"
-#include "core/model/load.h"
 #include "core/optim/clip.h"
 #include "core/parallel/data_parallel.h"
+#include "core/train/initial_parameters.h"
 #include "core/train/microbatch.h"
 #include "core/train/recovery_points.h"
+#include "core/train/saver.h"
+#include "core/train/state_seal.h"
+#include "core/train/step_sums.h"
 
 namespace rehearse {
 namespace {
@@ -39,7 +39,8 @@ class Trainer {
         tokens_(static_cast<std::size_t>(config_.batch * sequence_length())),
         pieces_(parallel_.pieces()),
         const_pieces_(pieces_.begin(), pieces_.end()),
-        points_(context, *job.policy, job.checkpoints.parent, job.checkpoints.keep, job.avoided) {
+        points_(context, *job.policy, job.checkpoints.parent, job.checkpoints.keep, job.avoided),
+        saver_(context, job, parallel_, points_) {
     memory_.layout = &model_.layout();
     memory_.dtype = dtype_of<T>;
     for (T* tensor : parallel_.parameters().tensors) memory_.parameters.push_back(reinterpret_cast<std::byte*>(tensor));
@@ -48,15 +49,16 @@ class Trainer {
     activations_ = microbatch_.activations().named();
     memory_.activations = activations_;
     if (config_.guards.any()) counters_.guards = GuardHistory();
+    if (config_.guards.corruption.has_value()) seal_.emplace(context, parallel_);
   }
 
   Task<RunResult> run() {
     enter(0, Phase::kStart);
-    if (config_.checkpoint.every_steps > 0 || job_.resume_from.has_value()) {
+    if (config_.checkpoint.any() || job_.resume_from.has_value()) {
       co_await open_checkpoints(context_, parallel_, job_.checkpoints);
     }
     bool continues = false;
-    if (context_.generation() > 0 && config_.checkpoint.every_steps > 0) {
+    if (context_.generation() > 0 && config_.checkpoint.any()) {
       continues = co_await go_back(0);
     } else if (job_.resume_from.has_value()) {
       co_await resume();
@@ -69,11 +71,17 @@ class Trainer {
       }
       co_await start_fresh();
     }
-    job_.observer->on_start(context_.rank(), counters_.step, parameter_view_, state_digest());
-    if (config_.eval_every > 0 && counters_.step == 0) co_await evaluate();
+    co_await begin_training();
     RunResult result;
-    while (counters_.step < config_.steps) {
-      const Judgement judgement = co_await step();
+    while (counters_.step < config_.steps || seal_.has_value()) {
+      Judgement judgement;
+      if (counters_.step < config_.steps) {
+        judgement = co_await step();
+        co_await saver_.look();
+      } else {
+        judgement = co_await look_at_last_state();
+        if (judgement.reaction == Reaction::kGoOn) break;
+      }
       if (judgement.reaction == Reaction::kStop) {
         result.stopped = judgement.reason;
         break;
@@ -83,9 +91,13 @@ class Trainer {
         continue;
       }
       if (config_.eval_every > 0 && counters_.step % config_.eval_every == 0) co_await evaluate();
-      const std::int64_t every = config_.checkpoint.every_steps;
-      if (every > 0 && counters_.step % every == 0) co_await save();
+      const bool due = co_await saver_.is_due(counters_.step);
+      if (due) {
+        enter(counters_.step, Phase::kCheckpoint);
+        co_await saver_.save(counters_, state_digest());
+      }
     }
+    co_await saver_.settle();
     enter(counters_.step, Phase::kEnd);
     job_.observer->on_end(context_.rank(), parameter_view_);
     result.step = counters_.step;
@@ -126,19 +138,9 @@ class Trainer {
   }
 
   Task<> start_fresh() {
-    auto work = [this] { initialise_parameters(); };
+    auto work = [this] { make_initial_parameters(config_, model_.layout(), parallel_.parameters()); };
     if (context_.rank() == 0) co_await context_.device().run(ComputeCost(), work);
     co_await parallel_.broadcast_parameters();
-  }
-
-  void initialise_parameters() {
-    if (!config_.init_file.has_value()) {
-      initialise(model_.layout(), RandomStream(config_.seed), parallel_.parameters());
-      return;
-    }
-    const std::string& contents = *config_.init_file->contents;
-    const SafetensorsFile file = SafetensorsFile::parse(std::as_bytes(std::span(contents)), config_.init_file->path);
-    load_parameters(file, model_.layout(), parallel_.parameters(), config_.init_file->path);
   }
 
   Task<> resume() {
@@ -153,7 +155,7 @@ class Trainer {
   Task<bool> go_back(std::int64_t next_batch) {
     enter(0, Phase::kLoad);
     FoundState found;
-    if (config_.checkpoint.every_steps > 0) {
+    if (config_.checkpoint.any()) {
       CheckpointChoice choice = points_.choice();
       found = co_await load_first_training_state(context_, parallel_, job_.checkpoints, std::move(choice));
     }
@@ -179,6 +181,7 @@ class Trainer {
     const std::int64_t next_batch = skip_batches ? counters_.batch_index + 1 : 0;
     const std::int64_t failed_step = counters_.step + 1;
     ++rollbacks_;
+    co_await saver_.settle();
     const bool loaded = co_await go_back(next_batch);
     if (!loaded) {
       counters_ = TrainCounters();
@@ -190,20 +193,15 @@ class Trainer {
     }
     points_.note_failure(counters_.step, failed_step);
     counters_.batch_index = std::max(counters_.batch_index, next_batch);
-    job_.observer->on_start(context_.rank(), counters_.step, parameter_view_, state_digest());
-    if (config_.eval_every > 0 && counters_.step == 0) co_await evaluate();
+    co_await begin_training();
   }
 
-  Task<> save() {
-    enter(counters_.step, Phase::kCheckpoint);
-    const SaveResult result = co_await save_training_state(context_, parallel_, job_.checkpoints, counters_,
-                                                           points_.must_keep(counters_.step));
-    if (result.saved()) points_.saved(counters_.step, result.deleted);
-    CheckpointReport report;
-    report.step = counters_.step;
-    report.problem = result.problem;
-    report.rotation_problem = result.rotation_problem;
-    job_.observer->on_checkpoint(context_.rank(), report, state_digest());
+  // From a state that was made or loaded just now.
+  Task<> begin_training() {
+    if (seal_.has_value()) co_await seal_->seal_all();
+    saver_.begin();
+    job_.observer->on_start(context_.rank(), counters_.step, parameter_view_, state_digest());
+    if (config_.eval_every > 0 && counters_.step == 0) co_await evaluate();
   }
 
   // Of the checkpoint that the job stands on; training goes on.
@@ -262,15 +260,19 @@ class Trainer {
     const double divisor = collect(sums, report);
 
     report.applied_steps = counters_.applied_steps;
-    Judgement judgement;
-    if (counters_.guards.has_value()) judgement = job_.policy->judge(report, *counters_.guards, rollbacks_);
+    // As late as can be: right before the update.
+    if (seal_.has_value()) {
+      enter(report.step, Phase::kOptimizer);
+      report.changed_state = co_await seal_->changed();
+    }
+    const Judgement judgement = judge(report);
     if (judgement.reaction != Reaction::kGoOn) {
       refuse(judgement, report);
       co_return judgement;
     }
     const std::string problem = co_await points_.judged_well();
     report_problem(problem);
-    enter(report.step, Phase::kOptimizer);
+    if (!seal_.has_value()) enter(report.step, Phase::kOptimizer);
     job_.observer->on_reduced(context_.rank(), report.step, const_pieces_);
     AdamStep adam;
     adam.config = config_.adam;
@@ -280,16 +282,35 @@ class Trainer {
     double factor = 1.0;
     if (config_.clip_norm.has_value()) factor = clip_factor(report.grad_norm, *config_.clip_norm);
     co_await parallel_.update(adam, divisor, factor);
+    if (seal_.has_value()) co_await seal_->seal_optimizer();
 
     enter(report.step, Phase::kGather);
     error = ProgramError::kNone;
     if (disturbance() != nullptr) error = disturbance()->program_error(moment(report.step, Phase::kGather));
     co_await parallel_.gather_parameters(error);
+    if (seal_.has_value()) co_await seal_->seal_parameters();
 
     ++counters_.applied_steps;
     if (counters_.guards.has_value()) note_applied(config_.guards, report.loss, *counters_.guards);
     report.lr = adam.lr;
     finish_step(report);
+    co_return judgement;
+  }
+
+  Judgement judge(const StepReport& report) const {
+    if (!counters_.guards.has_value()) return Judgement();
+    return job_.policy->judge(report, *counters_.guards, rollbacks_);
+  }
+
+  // What the last update left is used too: it is what the job was for.
+  Task<Judgement> look_at_last_state() {
+    StepReport report;
+    report.step = counters_.step;
+    report.applied_steps = counters_.applied_steps;
+    report.changed_state = co_await seal_->changed();
+    const Judgement judgement = judge(report);
+    CHECK(judgement.reaction != Reaction::kSkipStep);
+    if (judgement.reaction != Reaction::kGoOn) refuse(judgement, report);
     co_return judgement;
   }
 
@@ -313,7 +334,9 @@ class Trainer {
     guard.reaction = name_of(judgement.reaction);
     guard.reason = judgement.reason;
     guard.goes_back = goes_back(judgement.reaction);
+    if (judgement.reaction == Reaction::kEvict) guard.evicted = judgement.convicted;
     job_.observer->on_guard(context_.rank(), guard);
+    if (judgement.reaction == Reaction::kEvict) throw EvictedError(judgement.reason);
     if (judgement.reaction != Reaction::kSkipStep) return;
     note_skipped(*counters_.guards);
     report.skipped = true;
@@ -335,27 +358,6 @@ class Trainer {
       co_await microbatch_.backward(parameters_, tokens, parallel_.gradients(), scale);
     }
     co_return loss* scale;
-  }
-
-  // Adds up what the ranks said, in rank order (design section 7); returns the divisor of the average.
-  static double collect(const std::vector<StepSums>& sums, StepReport& report) {
-    const auto divisor = static_cast<double>(sums.size());
-    double loss = 0;
-    double squares = 0;
-    double nonfinite = 0;
-    double tokens = 0;
-    for (const StepSums& one : sums) {
-      report.rank_losses.push_back(one.loss);
-      loss += one.loss;
-      squares += one.sum_of_squares;
-      nonfinite += one.nonfinite_elements;
-      tokens += one.tokens;
-    }
-    report.loss = loss / divisor;
-    report.grad_norm = std::sqrt(squares) / divisor;
-    report.nonfinite_elements = static_cast<std::int64_t>(nonfinite);
-    report.tokens = static_cast<std::int64_t>(tokens);
-    return divisor;
   }
 
   // The loss on the held-out batch, in the same microbatches.
@@ -395,6 +397,8 @@ class Trainer {
   TrainCounters counters_;
   std::int64_t rollbacks_ = 0;  // of this generation
   RecoveryPoints points_;
+  std::optional<StateSeal<T>> seal_;
+  Saver<T> saver_;
 };
 
 template <class T>
@@ -405,24 +409,6 @@ Task<RunResult> run_trainer(RankContext& context, const TrainJob& job) {
 }
 
 }  // namespace
-
-CheckpointPlan make_checkpoint_plan(const TrainConfig& config) {
-  CheckpointPlan plan;
-  plan.keep = config.checkpoint.keep;
-  plan.has_guards = config.guards.any();
-  plan.schedule.lr = config.adam.lr;
-  plan.schedule.warmup_steps = config.schedule.warmup_steps;
-  plan.schedule.cosine = config.schedule.cosine;
-  plan.schedule.min_lr = config.schedule.min_lr;
-  plan.schedule.total_steps = config.steps;
-  if (config.lr_spike.has_value()) {
-    LrSpikeRecord spike;
-    spike.step = config.lr_spike->step;
-    spike.factor = config.lr_spike->factor;
-    plan.schedule.lr_spike = spike;
-  }
-  return plan;
-}
 
 Task<RunResult> rank_main(RankContext& context, const TrainJob& job) {
   CHECK(job.policy != nullptr);

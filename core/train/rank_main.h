@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -41,8 +42,15 @@ struct RunResult {
   std::string stopped;             // why a guard ended the job before its last step; empty where none did
 };
 
-// What every rank of a training job runs. Throws CommError, StorageError and, where the checkpoint it is to resume from
-// is damaged or not this job's, InputError.
+// All ranks end with it when the guards have convicted one of them of a broken memory: its machine is to be replaced,
+// and the job to start again. Says why.
+class EvictedError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// What every rank of a training job runs. Throws CommError, EvictedError, StorageError and, where the checkpoint it is
+// to resume from is damaged or not this job's, InputError.
 Task<RunResult> rank_main(RankContext& context, const TrainJob& job);
 
 }  // namespace rehearse

@@ -77,6 +77,8 @@ class Recorder : public TrainObserver {
   std::uint32_t attempt() const { return static_cast<std::uint32_t>(record_.recoveries.size()); }
   // Told when the job is about to go back because of a guard.
   void set_rollback_listener(std::function<void()> listener) { on_rollback_ = std::move(listener); }
+  // Told of each rank whose machine the guards have replaced.
+  void set_eviction_listener(std::function<void(int rank)> listener) { on_eviction_ = std::move(listener); }
 
   // The last step that every rank has finished; before first_step where none is.
   std::int64_t last_step() const {
@@ -117,6 +119,7 @@ class Recorder : public TrainObserver {
   std::int64_t guarded_step_ = 0;  // the latest attempt and step that a guard spoke about
   std::uint32_t guarded_attempt_ = 0;
   std::function<void()> on_rollback_;
+  std::function<void(int)> on_eviction_;
   std::map<std::int64_t, std::int64_t> attempts_;  // by step
   std::vector<std::int64_t> committed_;
   std::vector<std::int64_t> avoided_;

@@ -5,6 +5,7 @@
 
 #include "core/base/check.h"
 #include "core/base/error.h"
+#include "core/train/rank_main.h"
 
 namespace rehearse {
 namespace {
@@ -57,6 +58,8 @@ std::string Supervisor::cause_of(int rank, const std::exception_ptr& error) cons
     std::string what = failure.what();
     if (what.starts_with(who + ": ")) what.erase(0, who.size() + 2);
     return who + " failed: " + what + (why.empty() ? "" : "; " + why);
+  } catch (const EvictedError& failure) {
+    return failure.what();
   } catch (const std::exception& failure) {
     return who + " failed: " + failure.what();
   }

@@ -77,8 +77,21 @@ std::exception_ptr cause_of_failure(const World& world) {
   return other != nullptr ? other : comm_error;
 }
 
+bool is_input_error(const std::exception_ptr& error) {
+  if (error == nullptr) return false;
+  try {
+    std::rethrow_exception(error);
+  } catch (const Error&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
 void conclude(World& world, RunEnd end, bool interrupted, TrainingRecord& record) {
-  if (end == RunEnd::kDeadlock) {
+  const std::exception_ptr error = cause_of_failure(world);
+  // With what the user gave wrong, that ranks wait says nothing.
+  if (end == RunEnd::kDeadlock && !is_input_error(error)) {
     record.outcome = Outcome::kDeadlock;
     record.failure = "nothing is left that could wake the unfinished ranks";
     record.waiting = world.kernel().waiting();
@@ -89,7 +102,6 @@ void conclude(World& world, RunEnd end, bool interrupted, TrainingRecord& record
     record.failure = "interrupted";
     return;
   }
-  const std::exception_ptr error = cause_of_failure(world);
   if (error == nullptr) return;
   record.outcome = Outcome::kFailed;
   try {
@@ -158,6 +170,7 @@ struct TrainingSession::Parts {
     storage.attach(world);
     if (!scenario.faults.network.empty()) network_faults.start(world.kernel(), resume.has_value());
     recorder.set_rollback_listener([this] { event_log.set_attempt(recorder.attempt()); });
+    recorder.set_eviction_listener([this](int rank) { injector.replace_machine(rank); });
     supervisor.set_diagnosis([this](const CommError& error) { return who_is_missing(error); });
     if (!scenario.faults.empty()) {
       job.checkpoints.outside = [this] { return fault_progress(); };

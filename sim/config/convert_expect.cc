@@ -19,8 +19,11 @@ void check_resume_from(std::int64_t step, const TrainConfig& train, const Origin
   constexpr const char* kPath = "expect.resume_from";
   const std::string found = "found " + std::to_string(step) + "; ";
   const std::int64_t every = train.checkpoint.every_steps;
-  if (every == 0) origins.fail(kPath, found + "allowed: only with checkpoint.every_steps, as there are no checkpoints");
+  if (!train.checkpoint.any())
+    origins.fail(kPath, found + "allowed: only with checkpoint.every_steps or every_time, as there are no checkpoints");
   check_step(kPath, step, train, origins);
+  // Which steps are saved by time only the run can tell.
+  if (train.checkpoint.every_time > Duration()) return;
   if (step % every != 0) {
     origins.fail(kPath, found + "allowed: a step with a checkpoint, a multiple of checkpoint.every_steps, which is " +
                             std::to_string(every));

@@ -55,10 +55,11 @@ void check_steps(const config::At& at, const std::string& path, const Origins& o
 
 void check_saves(const config::At& at, const std::string& path, const Origins& origins, const Scenario& scenario) {
   const std::int64_t every = scenario.train.checkpoint.every_steps;
-  if (at.phase() == config::At::LOAD && every == 0) {
-    origins.fail(path + ".at.phase", "found LOAD, but nothing is saved; allowed: only with checkpoint.every_steps");
+  if (at.phase() == config::At::LOAD && !scenario.train.checkpoint.any()) {
+    origins.fail(path + ".at.phase",
+                 "found LOAD, but nothing is saved; allowed: only with checkpoint.every_steps or every_time");
   }
-  if (at.phase() != config::At::CHECKPOINT) return;
+  if (at.phase() != config::At::CHECKPOINT || scenario.train.checkpoint.every_time > Duration()) return;
   const bool several = at.has_every() || at.has_until_step();
   if (every == 0 || (!several && at.step() % every != 0)) {
     origins.fail(path + ".at.phase", "found CHECKPOINT of step " + std::to_string(at.step()) +

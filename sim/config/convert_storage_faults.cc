@@ -63,8 +63,8 @@ class Converter {
   }
 
   void check_saves() const {
-    if (scenario_.train.checkpoint.every_steps > 0) return;
-    fail("", "strikes nothing, as nothing is saved; allowed: only with checkpoint.every_steps");
+    if (scenario_.train.checkpoint.any()) return;
+    fail("", "strikes nothing, as nothing is saved; allowed: only with checkpoint.every_steps or every_time");
   }
 
   int rank(const std::string& field, std::int64_t value) const {

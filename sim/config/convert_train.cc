@@ -107,10 +107,18 @@ void convert_steps(const config::Train& train, const Origins& origins, TrainConf
 }
 
 void convert_checkpoint(const config::Checkpoint& checkpoint, const Origins& origins, TrainConfig& out) {
-  out.checkpoint = CheckpointConfig{checkpoint.every_steps(), checkpoint.keep()};
-  if (checkpoint.keep() > 0 && checkpoint.every_steps() == 0) {
-    origins.fail("checkpoint.keep", "found " + std::to_string(checkpoint.keep()) +
-                                        " without checkpoints; allowed: only with checkpoint.every_steps");
+  out.checkpoint.every_steps = checkpoint.every_steps();
+  if (checkpoint.has_every_time()) out.checkpoint.every_time = parse_duration(checkpoint.every_time());
+  out.checkpoint.asynchronous = checkpoint.asynchronous();
+  out.checkpoint.keep = checkpoint.keep();
+  if (checkpoint.keep() > 0 && !out.checkpoint.any()) {
+    origins.fail("checkpoint.keep",
+                 "found " + std::to_string(checkpoint.keep()) +
+                     " without checkpoints; allowed: only with checkpoint.every_steps or every_time");
+  }
+  if (checkpoint.asynchronous() && !out.checkpoint.any()) {
+    origins.fail("checkpoint.asynchronous",
+                 "found true without checkpoints; allowed: only with checkpoint.every_steps or every_time");
   }
 }
 
@@ -124,13 +132,25 @@ Reaction convert_policy(config::Guards::Policy policy) {
       return Reaction::kRollback;
     case config::Guards::ROLLBACK_AND_SKIP_BATCHES:
       return Reaction::kRollbackAndSkipBatches;
+    case config::Guards::EVICT:
+      return Reaction::kEvict;
   }
   check_failed(__FILE__, __LINE__, "a policy that the schema does not have");
 }
 
 void convert_guards(const config::Guards& guards, const Origins& origins, TrainConfig& out) {
-  if (guards.has_nonfinite()) out.guards.nonfinite = convert_policy(guards.nonfinite());
-  if (guards.has_loss_spike()) out.guards.loss_spike = convert_policy(guards.loss_spike());
+  const auto convert = [&](bool has, const char* name, config::Guards::Policy policy, config::Guards::Policy never) {
+    if (!has) return std::optional<Reaction>();
+    if (policy == never) {
+      origins.fail(std::string("train.guards.") + name,
+                   "found " + config::Guards::Policy_Name(policy) + "; allowed: any other policy for this guard");
+    }
+    return std::optional<Reaction>(convert_policy(policy));
+  };
+  using config::Guards;
+  out.guards.nonfinite = convert(guards.has_nonfinite(), "nonfinite", guards.nonfinite(), Guards::EVICT);
+  out.guards.loss_spike = convert(guards.has_loss_spike(), "loss_spike", guards.loss_spike(), Guards::EVICT);
+  out.guards.corruption = convert(guards.has_corruption(), "corruption", guards.corruption(), Guards::SKIP_STEP);
   if (guards.median_window() > 0 && !guards.has_loss_spike()) {
     origins.fail("train.guards.median_window", "found " + std::to_string(guards.median_window()) +
                                                    " without loss_spike; allowed: only with that guard");

@@ -17,7 +17,8 @@ bool is_step(const FaultWhen& when, std::int64_t step) {
 
 bool strikes(const FaultWhen& when, const FaultPlace& place, const FaultProgress& progress,
              const RandomStream& stream) {
-  if (when.time.has_value() || place.at.phase != when.at.phase || place.message != when.message) return false;
+  if (progress.gone || when.time.has_value() || place.at.phase != when.at.phase || place.message != when.message)
+    return false;
   if (when.at.rank != kAllRanks && place.at.rank != when.at.rank) return false;
   if (!is_step(when, place.at.step)) return false;
   if (!when.always) {

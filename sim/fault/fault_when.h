@@ -19,6 +19,7 @@ struct FaultProgress {
   std::int64_t count = 0;      // how often it has struck
   std::int64_t last_step = 0;  // the last place that it struck
   std::int64_t last_message = 0;
+  bool gone = false;  // with the machine that it was of
   bool operator==(const FaultProgress&) const = default;
 };
 

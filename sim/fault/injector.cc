@@ -7,7 +7,7 @@
 namespace rehearse {
 namespace {
 
-constexpr std::size_t kNumbersPerFault = 3;
+constexpr std::size_t kNumbersPerFault = 4;
 
 bool stops(const Fault& fault) {
   return std::holds_alternative<CrashFault>(fault.kind) || std::holds_alternative<HangFault>(fault.kind);
@@ -165,6 +165,16 @@ void FaultInjector::strike_in_time(std::size_t fault) {
   stop_rank(fault, place);
 }
 
+void FaultInjector::replace_machine(int rank) {
+  for (std::size_t i = 0; i < plan_.faults.size(); ++i) {
+    const Fault& fault = plan_.faults[i];
+    const bool is_of_machine = std::holds_alternative<FlipFault>(fault.kind) ||
+                               std::holds_alternative<OverwriteFault>(fault.kind) ||
+                               std::holds_alternative<StragglerFault>(fault.kind);
+    if (is_of_machine && fault.when.at.rank == rank) progress_[i].gone = true;
+  }
+}
+
 // What the window says of the step, so that a step that is done again is as slow as before.
 void FaultInjector::set_speed(int rank, std::int64_t step) {
   RankPlace& state = ranks_[static_cast<std::size_t>(rank)];
@@ -175,7 +185,9 @@ void FaultInjector::set_speed(int rank, std::int64_t step) {
     const auto* straggler = std::get_if<StragglerFault>(&plan_.faults[i].kind);
     if (straggler == nullptr) continue;
     const FaultWhen& when = plan_.faults[i].when;
-    if (when.at.rank != rank || step < when.at.step || (when.until_step > 0 && step > when.until_step)) continue;
+    if (progress_[i].gone || when.at.rank != rank || step < when.at.step ||
+        (when.until_step > 0 && step > when.until_step))
+      continue;
     numerator = straggler->numerator;
     denominator = straggler->denominator;
     reasons.push_back(i);
@@ -196,7 +208,7 @@ std::vector<std::string> FaultInjector::not_struck() const {
     const Fault& fault = plan_.faults[i];
     // What may or may not strike has not failed to.
     const bool sure = fault.when.probability == FaultWhen().probability;
-    if (progress_[i].count > 0 || !sure) continue;
+    if (has_struck(i) || !sure) continue;
     texts.push_back(std::string("the ") + name_of(fault) + " of " + text_of(fault.when));
     if (fault.when.time.has_value()) texts.back() += ": the run was over, or the rank was down";
   }
@@ -206,7 +218,7 @@ std::vector<std::string> FaultInjector::not_struck() const {
 std::vector<std::int64_t> FaultInjector::progress() const {
   std::vector<std::int64_t> numbers;
   for (const FaultProgress& one : progress_) {
-    numbers.insert(numbers.end(), {one.count, one.last_step, one.last_message});
+    numbers.insert(numbers.end(), {one.count, one.last_step, one.last_message, one.gone ? 1 : 0});
   }
   return numbers;
 }
@@ -218,6 +230,7 @@ void FaultInjector::set_progress(const std::vector<std::int64_t>& numbers) {
     progress_[i].count = of_fault[0];
     progress_[i].last_step = of_fault[1];
     progress_[i].last_message = of_fault[2];
+    progress_[i].gone = of_fault[3] != 0;
   }
 }
 

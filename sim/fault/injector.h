@@ -47,10 +47,14 @@ class FaultInjector : public Disturbance {
   // The plan's n-th fault, which has a time, is due. It finds nobody where the rank is down.
   void strike_in_time(std::size_t fault);
 
+  // The rank runs on another machine from now on: what the plan has for the memory and the speed of the old one is
+  // gone.
+  void replace_machine(int rank);
+
   bool has_struck(std::size_t fault) const { return progress_[fault].count > 0; }
   // What never struck, in words.
   std::vector<std::string> not_struck() const;
-  // How far each fault of the plan has come, and back: three numbers a fault.
+  // How far each fault of the plan has come, and back: four numbers a fault.
   std::vector<std::int64_t> progress() const;
   void set_progress(const std::vector<std::int64_t>& numbers);
 

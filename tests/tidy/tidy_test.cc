@@ -61,6 +61,8 @@ TEST(Tidy, TestsAreRegistered) { expect_none(check_tests_are_registered(tree()))
 
 TEST(Tidy, Layout) { expect_none_in_each_file(check_layout); }
 
+TEST(Tidy, ScenariosAreListed) { expect_none(check_scenarios_are_listed(tree())); }
+
 TEST(Tidy, FoldersHaveReadmes) { expect_none(check_folders_have_readmes(tree())); }
 
 TEST(Tidy, CoroutineStatements) {

@@ -51,4 +51,30 @@ std::vector<Finding> check_folders_have_readmes(const SourceTree& tree) {
   return findings;
 }
 
+std::vector<Finding> check_scenarios_are_listed(const SourceTree& tree) {
+  const std::string list_path = "scenarios/README.md";
+  const std::string ending = ".textproto";
+  std::set<std::string> listed;
+  for (const SourceFile& file : tree) {
+    if (file.path != list_path) continue;
+    for (const std::string_view line : split_lines(file.text)) {
+      if (!line.starts_with("| ")) continue;
+      for (std::size_t at = line.find('`'); at != std::string_view::npos; at = line.find('`', at + 1)) {
+        const std::size_t end = line.find('`', at + 1);
+        if (end == std::string_view::npos) break;
+        listed.insert(std::string(line.substr(at + 1, end - at - 1)));
+        at = end;
+      }
+    }
+  }
+  std::vector<Finding> findings;
+  for (const SourceFile& file : tree) {
+    if (file.directory() != "scenarios" || !file.has_extension(ending)) continue;
+    const std::string name(file.name().substr(0, file.name().size() - ending.size()));
+    if (listed.erase(name) == 0) findings.push_back({file.path, 0, "is not in the table of " + list_path});
+  }
+  for (const std::string& name : listed) findings.push_back({list_path, 0, "there is no scenario '" + name + "'"});
+  return findings;
+}
+
 }  // namespace rehearse::tidy

@@ -17,4 +17,7 @@ std::vector<Finding> check_tests_are_registered(const SourceTree& tree);
 // and a test folder that mirrors a folder with a README (tests/core/base is described by core/base).
 std::vector<Finding> check_folders_have_readmes(const SourceTree& tree);
 
+// scenarios/README.md names every scenario, as `name`, and no other.
+std::vector<Finding> check_scenarios_are_listed(const SourceTree& tree);
+
 }  // namespace rehearse::tidy

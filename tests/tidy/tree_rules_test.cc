@@ -32,5 +32,15 @@ TEST(FolderReadmes, AFolderWithoutOneIsFound) {
   EXPECT_THAT(check_folders_have_readmes({{"tools/README.md", ""}, {"tools/x", ""}}), IsEmpty());
 }
 
+TEST(ListedScenarios, OneThatIsNotListedAndOneThatIsNotThereAreFound) {
+  const SourceTree tree = {{"scenarios/README.md", "Start with `d`.\n| kind | names |\n| one | `a`, `gone` |\n"},
+                           {"scenarios/a.textproto", ""},
+                           {"scenarios/b.textproto", ""},
+                           {"scenarios/text/c.textproto", ""}};
+  EXPECT_EQ(to_string(check_scenarios_are_listed(tree)),
+            "scenarios/b.textproto:0: is not in the table of scenarios/README.md\n"
+            "scenarios/README.md:0: there is no scenario 'gone'\n");
+}
+
 }  // namespace
 }  // namespace rehearse::tidy

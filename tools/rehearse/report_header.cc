@@ -74,9 +74,14 @@ std::string device_line(const Scenario& scenario) {
 }
 
 std::string checkpoint_line(const CheckpointConfig& checkpoint) {
-  if (checkpoint.every_steps == 0) return "none";
-  std::string line = "after every " + count_of(checkpoint.every_steps, "step");
+  if (!checkpoint.any()) return "none";
+  std::string line;
+  if (checkpoint.every_steps > 0) line = "after every " + count_of(checkpoint.every_steps, "step");
   if (checkpoint.every_steps == 1) line = "after every step";
+  if (checkpoint.every_time > Duration()) {
+    line += (line.empty() ? "after a step, every " : ", and every ") + to_string(checkpoint.every_time);
+  }
+  if (checkpoint.asynchronous) line += ", beside training";
   return line + (checkpoint.keep == 0 ? ", all kept" : ", the newest " + std::to_string(checkpoint.keep) + " kept");
 }
 
@@ -107,6 +112,9 @@ std::string guard_line(const GuardConfig& guards) {
     text += (text.empty() ? "" : ", ") + std::string(name_of(*guards.loss_spike)) + " at a loss over " +
             shortest_text(guards.spike_factor) + " times the one before";
     if (guards.median_window > 0) text += " or the median of " + std::to_string(guards.median_window);
+  }
+  if (guards.corruption) {
+    text += (text.empty() ? "" : ", ") + std::string(name_of(*guards.corruption)) + " at state that changed by itself";
   }
   return text + "; at most " + count_of(guards.max_consecutive_skips, "skip") + " in a row and " +
          count_of(guards.max_rollbacks, "rollback");
@@ -157,7 +165,7 @@ std::string header_report(const Scenario& scenario, std::int64_t resumed_from, c
   out += field_line("network", network_line(scenario.network));
   if (scenario.transport.has_value()) out += field_line("transport", transport_line(*scenario.transport));
   out += field_line("device", device_line(scenario));
-  if (scenario.train.checkpoint.every_steps > 0) {
+  if (scenario.train.checkpoint.any()) {
     out += field_line("storage",
                       to_string(scenario.storage.latency) + " an operation, " + to_string(scenario.storage.bandwidth));
   }

@@ -89,6 +89,8 @@ std::string words_of(const FaultAddress& at) {
 
 std::string words_of(const GuardReport& guard) {
   if (guard.goes_back) return "the job goes back";
+  if (!guard.evicted.empty())
+    return guard.evicted.size() == 1 ? "its machine is replaced" : "their machines are replaced";
   return guard.reaction == name_of(Reaction::kSkipStep) ? "all ranks skip the step" : "the job stops";
 }
 

@@ -253,7 +253,7 @@ std::string write_summary(const FinishedRun& run) {
     json["accumulation_difference"] = json_number(*record.accumulation_difference);
   }
   json["memory"] = memory_json(record.memory);
-  if (scenario.train.checkpoint.every_steps > 0) json["checkpoints"] = checkpoints_json(record.checkpoints);
+  if (scenario.train.checkpoint.any()) json["checkpoints"] = checkpoints_json(record.checkpoints);
   for (const CheckpointFailure& failure : record.checkpoint_failures) {
     json["checkpoint_failures"].push_back(text_of(failure));
   }

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "core/train/recovery_policy.h"
+#include "core/train/state_seal.h"
 
 namespace rehearse {
 namespace {
@@ -130,6 +131,21 @@ RecoveryPoint point(std::int64_t step, bool trusted, bool avoided = false) {
   point.trusted = trusted;
   point.avoided = avoided;
   return point;
+}
+
+TEST(Guards, ChangedStateIsNamedBeforeAnythingThatFollowsFromIt) {
+  GuardConfig config = both_guards();
+  config.corruption = Reaction::kEvict;
+  StepReport report = step_with(kNan);
+  report.changed_state = {0, kMasterPart | kSecondMomentPart, 0, kParametersPart};
+  const Judgement judgement = judge_step(config, report, history_of({1}), 0);
+  EXPECT_EQ(judgement.reaction, Reaction::kEvict);
+  EXPECT_EQ(judgement.convicted, (std::vector<int>{1, 3}));
+  EXPECT_EQ(judgement.reason,
+            "the master weights and second moments of rank 1, the parameters of rank 3 are not what the last update "
+            "left");
+  report.changed_state = {0, 0, 0, 0};
+  EXPECT_EQ(judge_step(config, report, history_of({1}), 0).reaction, Reaction::kSkipStep);
 }
 
 TEST(StandardPolicy, GoesToTheNewestTrustedCheckpointThatIsNotAvoided) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/base/error.h"
 #include "sim/cluster/training_run.h"
 #include "sim/config/loader.h"
 
@@ -52,6 +53,34 @@ TEST(FaultPlacesOfRuns, AFaultAtATimeStrikesOnceOverContinuedRuns) {
   EXPECT_TRUE(third.recoveries.empty());
   EXPECT_EQ(second.weights_sha256, whole.weights_sha256);
   EXPECT_EQ(third.weights_sha256, whole.weights_sha256);
+}
+
+// A rank that hangs never ends: the run must not wait for it to say what is wrong with the user's file. Where it hangs
+// before the ranks know, the job starts again and leaves the checkpoint alone.
+TEST(FaultPlacesOfRuns, ADamagedFileIsNoDeadlockThoughARankHangs) {
+  int refused = 0;
+  for (int message = 1; message <= 4; ++message) {
+    const Scenario scenario =
+        capstone_with("hang { rank: 1 at { step: 1 phase: LOAD message: " + std::to_string(message) + " } }",
+                      {"checkpoint.every_steps=10", "train.steps=12"});
+    std::optional<ResumeFrom> resume;
+    TrainingHooks hooks;
+    hooks.on_checkpoint = [&resume](const CheckpointRecord& checkpoint) {
+      resume = ResumeFrom{checkpoint.step, checkpoint.files};
+    };
+    run_training(scenario, std::nullopt, hooks);
+    ASSERT_TRUE(resume.has_value());
+    FileData& shard = resume->files.at("shard_00002.safetensors");
+    std::string text(shard.text());
+    text.back() = static_cast<char>(text.back() ^ 1);
+    shard = FileData::copy_of(text);
+    try {
+      EXPECT_EQ(run_training(scenario, resume).outcome, Outcome::kDone) << message;
+    } catch (const InputError&) {
+      ++refused;
+    }
+  }
+  EXPECT_GE(refused, 1);
 }
 
 TEST(FaultPlacesOfRuns, WindowsOfOneSpeedThatFollowEachOtherAllCount) {

@@ -149,7 +149,19 @@ INSTANTIATE_TEST_SUITE_P(
             "6:26: train.batch: found 1048576, which makes a tensor of more than 2^40 elements; allowed: a smaller "
             "batch or model"},
         BadValue{"KeepWithoutCheckpoints", good_with("every_steps: 10 ", ""),
-                 "7:20: checkpoint.keep: found 3 without checkpoints; allowed: only with checkpoint.every_steps"},
+                 "7:20: checkpoint.keep: found 3 without checkpoints; allowed: only with checkpoint.every_steps or "
+                 "every_time"},
+        BadValue{"AsynchronousWithoutCheckpoints", good_with("every_steps: 10 keep: 3", "asynchronous: true"),
+                 "7:28: checkpoint.asynchronous: found true without checkpoints; allowed: only with "
+                 "checkpoint.every_steps or every_time"},
+        BadValue{"SavesAtNoDistance", good_with("every_steps: 10 ", "every_time: \"0s\" "),
+                 "7:26: checkpoint.every_time: found \"0s\"; allowed: a duration above 0 such as \"5us\", in quotes"},
+        BadValue{"CorruptionSkipped", with_train("guards { corruption: SKIP_STEP }"),
+                 "6:49: train.guards.corruption: found SKIP_STEP; allowed: any other policy for this guard"},
+        BadValue{"EvictionForANan", with_train("guards { nonfinite: EVICT }"),
+                 "6:48: train.guards.nonfinite: found EVICT; allowed: any other policy for this guard"},
+        BadValue{"EvictionForASpike", with_train("guards { loss_spike: EVICT }"),
+                 "6:49: train.guards.loss_spike: found EVICT; allowed: any other policy for this guard"},
         BadValue{"WarmupBeyondTheRun", with_train("schedule { warmup_steps: 21 }"),
                  "6:53: train.schedule.warmup_steps: found 21; allowed: at most train.steps, which is 20"},
         BadValue{"MinLrAboveLr", with_train("schedule { cosine: true min_lr: 0.1 }"),
@@ -178,7 +190,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadValue{"ResumeBeyondTheRun", with_expect("resume_from: 30"),
                  "8:23: expect.resume_from: found 30; allowed: a step of the run, 1 to train.steps, which is 20"},
         BadValue{"ResumeWithoutCheckpoints", good_with("checkpoint { every_steps: 10 keep: 3 }", ""),
-                 "8:35: expect.resume_from: found 10; allowed: only with checkpoint.every_steps, as there are no "
+                 "8:35: expect.resume_from: found 10; allowed: only with checkpoint.every_steps or every_time, as "
+                 "there are no "
                  "checkpoints"},
         BadValue{"EvalNeverMeasured", with_expect("eval_loss: FALLS"),
                  "8:21: expect.eval_loss: found FALLS, but the held-out loss is not measured twice; allowed: only with "

@@ -1,0 +1,50 @@
+#include "core/parallel/background_save.h"
+
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/check.h"
+
+namespace rehearse {
+namespace {
+
+constexpr std::uint32_t kSaveGroupId = 1;
+
+Group save_group(const RankContext& context) {
+  std::vector<int> ranks(static_cast<std::size_t>(context.world_size()));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return Group(kSaveGroupId, context.generation(), std::move(ranks), context.rank());
+}
+
+}  // namespace
+
+BackgroundSave::State::State(RankContext& context, Duration timeout) : group(context, save_group(context), timeout) {}
+
+BackgroundSave::BackgroundSave(RankContext& context, Duration timeout)
+    : context_(context), state_(std::make_shared<State>(context, timeout)) {}
+
+void BackgroundSave::start(SaveRequest request) {
+  CHECK(!is_open());
+  state_->done = false;
+  const std::string name = "save of step " + std::to_string(request.step);
+  Task<SaveResult> task = publish(state_, std::move(request));
+  activity_.emplace(context_.spawn(name, std::move(task)));
+}
+
+Task<SaveResult> BackgroundSave::finish() {
+  CHECK(is_open());
+  Activity<SaveResult> activity = *activity_;
+  activity_.reset();
+  SaveResult result = co_await activity.join();
+  co_return result;
+}
+
+Task<SaveResult> BackgroundSave::publish(std::shared_ptr<State> state, SaveRequest request) {
+  SaveResult result = co_await publish_training_state(state->group, std::move(request));
+  state->done = true;
+  co_return result;
+}
+
+}  // namespace rehearse
