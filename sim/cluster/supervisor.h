@@ -27,6 +27,13 @@ struct RecoveryRecord {
   std::vector<std::string> rejected;  // checkpoints that were refused on the way
 };
 
+// Steps that were finished and done again.
+inline std::int64_t lost_steps_of(const auto& recoveries) {
+  std::int64_t lost = 0;
+  for (const RecoveryRecord& one : recoveries) lost += one.resumed > one.failed ? one.last_step - one.resumed_step : 0;
+  return lost;
+}
+
 // Restarts the job when a rank fails: what an elastic launcher does, from outside the ranks. The agent of a node hears
 // at once that its process ended and tells the supervisor, one latency later; a host that is gone says nothing, and is
 // missed when its heartbeats have not come for `heartbeat_timeout`. The supervisor then has every rank stopped (a

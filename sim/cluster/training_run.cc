@@ -8,6 +8,8 @@
 #include "sim/check/accumulation_difference.h"
 #include "sim/check/optimizer_memory.h"
 #include "sim/check/replica_agreement.h"
+#include "sim/cluster/interval_report.h"
+#include "sim/cluster/rate_failures.h"
 #include "sim/cluster/recorder.h"
 #include "sim/cluster/world.h"
 #include "sim/config/loader.h"
@@ -151,11 +153,17 @@ struct TrainingSession::Parts {
             world, scenario.recovery, scenario.network.latency,
             [this](RankContext& context) { return rank_program(context, job); },
             [this](std::uint32_t generation) { on_restart(generation); }),
-        timed_crash(this) {
+        save_cost(world.kernel(), scenario.ranks),
+        timed_crash(this),
+        rate_failures(world.kernel(), scenario.faults.rates, scenario.ranks, scenario.seed,
+                      [this, &record](const FailureCause& cause, const DrawnFailure& failure) {
+                        on_rate_failure(cause, failure, record);
+                      }) {
     fan.add(&agreement);
     fan.add(&states);
     if (accumulation != nullptr) fan.add(accumulation.get());
     fan.add(&recorder);
+    fan.add(&save_cost);
     if (hooks.observer != nullptr) fan.add(hooks.observer);
     states.watch(&world.kernel());
     recorder.watch(&world);
@@ -182,6 +190,7 @@ struct TrainingSession::Parts {
       if (crash.time.has_value() && !resume.has_value())
         world.kernel().schedule_background(*crash.time, &timed_crash, i);
     }
+    if (!resume.has_value()) rate_failures.start();
   }
 
   FaultInjector::Hooks injector_hooks(TrainingRecord& record) {
@@ -196,6 +205,7 @@ struct TrainingSession::Parts {
     agreement.restart();
     event_log.restart(generation);
     recorder.restart(generation);
+    save_cost.restart();
     recorder.watch(&supervisor.recoveries().back());
     for (const auto& tracer : tracers) tracer->restart();
     supervisor.recoveries().back().last_step = recorder.last_step();
@@ -218,6 +228,16 @@ struct TrainingSession::Parts {
    private:
     Parts* parts_;
   };
+
+  // It finds nobody where the rank is down.
+  void on_rate_failure(const FailureCause& cause, const DrawnFailure& failure, TrainingRecord& record) {
+    if (!world.is_up(failure.rank)) return;
+    FaultRecord fault;
+    fault.at.rank = failure.rank;
+    fault.what = words_of(cause);
+    on_fault(fault, record);
+    supervisor.crash_soon(failure.rank, crash_kind_of(cause.kind));
+  }
 
   void on_fault(const FaultRecord& fault, TrainingRecord& record) {
     record.faults.push_back(fault);
@@ -244,7 +264,9 @@ struct TrainingSession::Parts {
   World world;
   EventLog event_log;
   Supervisor supervisor;
+  SaveCost save_cost;
   TimedCrash timed_crash;
+  RateFailures rate_failures;
 };
 
 double goodput_of(const TrainingRecord& record) {
@@ -281,6 +303,7 @@ TrainingRecord TrainingSession::finish() {
   conclude(world, end_, end_ == RunEnd::kBudget, record);
   const auto& recoveries = parts.supervisor.recoveries();
   record.faults_not_struck = parts.injector.not_struck();
+  record.save_cost = parts.save_cost.mean();
   record.recoveries.assign(recoveries.begin(), recoveries.end());
   if (!parts.supervisor.gave_up().empty()) {
     record.outcome = Outcome::kFailed;

@@ -104,6 +104,7 @@ struct TrainingRecord {
   std::vector<FaultRecord> faults;                // that struck, in order
   std::vector<std::string> faults_not_struck;     // whose time or address did not come, in words
   std::vector<RecoveryRecord> recoveries;         // in order
+  std::optional<Duration> save_cost;              // of a save, on average; nothing where none could be measured
   std::optional<SecondRun> second_run;
   std::uint64_t events = 0;
   std::uint64_t log_records = 0;

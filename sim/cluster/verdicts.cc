@@ -175,6 +175,21 @@ Verdict judge_same_weights(const WeightsReference& reference, const TrainingReco
 
 }  // namespace
 
+void judge_work(const Expectations& expect, std::int64_t lost_steps, double goodput, std::vector<Verdict>& verdicts) {
+  if (expect.lost_steps.has_value()) {
+    verdicts.push_back(
+        verdict("lost_steps", lost_steps == *expect.lost_steps,
+                std::to_string(lost_steps) + " steps were done again, expected " + std::to_string(*expect.lost_steps)));
+  }
+  const std::string found = "goodput is " + shortest_text(goodput);
+  if (expect.goodput_above.has_value()) {
+    verdicts.push_back(verdict("goodput_above", goodput > *expect.goodput_above, found));
+  }
+  if (expect.goodput_below.has_value()) {
+    verdicts.push_back(verdict("goodput_below", goodput < *expect.goodput_below, found));
+  }
+}
+
 std::vector<Verdict> judge(const Scenario& scenario, const TrainingRecord& record, const TrainingHooks& hooks) {
   const Expectations& expect = scenario.expect;
   std::vector<Verdict> verdicts;
@@ -205,6 +220,7 @@ std::vector<Verdict> judge(const Scenario& scenario, const TrainingRecord& recor
     verdicts.push_back(verdict("recoveries", found == *expect.recoveries,
                                "restarted " + std::to_string(found) + (found == 1 ? " time" : " times")));
   }
+  if (record.first_step == 1) judge_work(expect, lost_steps_of(record.recoveries), goodput_of(record), verdicts);
   if (expect.final_step.has_value()) verdicts.push_back(judge_final_step(*expect.final_step, record));
   // A run continued from near its end may have nothing to compare.
   const bool continued = record.first_step > 1;

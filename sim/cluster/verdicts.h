@@ -21,6 +21,9 @@ struct Verdict {
 // same_weights_as runs the scenario it names.
 std::vector<Verdict> judge(const Scenario& scenario, const TrainingRecord& record, const TrainingHooks& hooks = {});
 
+// The expectations on work that was lost, of a run of either kind.
+void judge_work(const Expectations& expect, std::int64_t lost_steps, double goodput, std::vector<Verdict>& verdicts);
+
 // 0, 1, 3 or 130, by design section 4.
 ExitCode exit_code_of(const TrainingRecord& record, const std::vector<Verdict>& verdicts);
 

@@ -29,6 +29,9 @@ void convert_cluster(const config::Scenario& message, const Origins& origins, Sc
 void convert_train(const config::Scenario& message, const NamedFiles& files, const Origins& origins,
                    Scenario& scenario);
 void convert_faults(const config::Scenario& message, const Origins& origins, Scenario& scenario);
+void convert_rates(const config::Scenario& message, const Origins& origins, Scenario& scenario);
+// The job of a scenario that has one, and that nothing stands beside it that a job has not.
+void convert_job(const config::Scenario& message, const Origins& origins, Scenario& scenario);
 void convert_expect(const config::Scenario& message, const NamedFiles& files, const Origins& origins,
                     Scenario& scenario);
 

@@ -71,9 +71,12 @@ void convert_expect(const config::Scenario& message, const NamedFiles& files, co
                     Scenario& scenario) {
   const config::Expect& expect = message.expect();
   Expectations& out = scenario.expect;
-  check_contradictions(expect, scenario.train, origins);
+  if (!scenario.job.has_value()) check_contradictions(expect, scenario.train, origins);
   out.outcome = convert_outcome(expect.outcome());
   if (expect.has_recoveries()) out.recoveries = expect.recoveries();
+  if (expect.has_lost_steps()) out.lost_steps = expect.lost_steps();
+  if (expect.has_goodput_above()) out.goodput_above = expect.goodput_above();
+  if (expect.has_goodput_below()) out.goodput_below = expect.goodput_below();
   out.loss_falls = expect.has_loss();
   out.eval_loss_falls = expect.has_eval_loss();
   if (expect.has_final_step()) out.final_step = expect.final_step();

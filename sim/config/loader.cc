@@ -95,7 +95,7 @@ class Loading {
     // A crash has a flip undone or not by when things happen: then everything may decide.
     const config::Faults& faults = message_.faults();
     const bool same_faults = canonical_text(faults) == canonical_text(written.faults());
-    const bool same_bits = faults.flip_size() > 0 && faults.crash_size() > 0
+    const bool same_bits = faults.flip_size() > 0 && faults.crash_size() + faults.rate_size() > 0
                                ? canonical_text(without_expect(message_)) == canonical_text(without_expect(written))
                                : same_faults && arithmetic_digest(message_) == arithmetic_digest(written);
     if (!same_bits && written.expect().has_weights_sha256() && !is_set_by_option("expect.weights_sha256")) {
@@ -146,11 +146,16 @@ class Loading {
     return std::string(kSha256Prefix) + file.sha256;
   }
 
+  bool has_faults() const {
+    const config::Faults& faults = message_.faults();
+    return faults.flip_size() + faults.crash_size() + faults.rate_size() > 0;
+  }
+
   std::string read_reference(const std::string& path, const std::string& named) {
     WeightsReference reference;
     reference.text = named;
     std::string digest = named;
-    if (named == "fault-free" && message_.faults().flip_size() + message_.faults().crash_size() > 0) {
+    if (named == "fault-free" && has_faults()) {
       config::Scenario without = message_;
       without.clear_faults();
       without.clear_expect();

@@ -9,6 +9,7 @@
 #include "core/data/config.h"
 #include "core/train/config.h"
 #include "sim/compute/config.h"
+#include "sim/config/job_config.h"
 #include "sim/fault/config.h"
 #include "sim/fault/recovery_config.h"
 #include "sim/net/config.h"
@@ -41,6 +42,9 @@ struct Expectations {
   std::optional<std::string> event_digest;
   std::optional<WeightsReference> same_weights_as;
   std::optional<std::int64_t> recoveries;
+  std::optional<std::int64_t> lost_steps;
+  std::optional<double> goodput_above;
+  std::optional<double> goodput_below;
   std::optional<double> final_loss_below;
   std::optional<double> max_accumulation_difference;
 };
@@ -56,7 +60,8 @@ struct Scenario {
   std::string text;       // as run: overrides applied, defaults written out, in canonical form; loads to the same run
   std::uint64_t seed = 1;
   int ranks = 1;
-  TrainConfig train;
+  TrainConfig train;             // means nothing where there is a job
+  std::optional<JobConfig> job;  // instead of model, data and train
   NetworkConfig network;
   DeviceConfig device;
   std::string device_name;  // a preset, or the flop rate as text: for reports

@@ -7,6 +7,7 @@
 
 #include "core/base/units.h"
 #include "core/runtime/tracer.h"
+#include "sim/fault/failure_rates.h"
 
 namespace rehearse {
 
@@ -46,7 +47,8 @@ struct CrashFault {
 struct FaultPlan {
   std::vector<FlipFault> flips;
   std::vector<CrashFault> crashes;
-  bool empty() const { return flips.empty() && crashes.empty(); }
+  std::vector<FailureRate> rates;
+  bool empty() const { return flips.empty() && crashes.empty() && rates.empty(); }
 };
 
 }  // namespace rehearse

@@ -116,8 +116,12 @@ std::string layout_line(const Scenario& scenario) {
   return line;
 }
 
+std::string title_report(const Scenario& scenario, const Style& style) {
+  return style.bold(scenario.name) + "\n" + story_text(scenario.story) + "\n";
+}
+
 std::string header_report(const Scenario& scenario, std::int64_t resumed_from, const Style& style) {
-  std::string out = style.bold(scenario.name) + "\n" + story_text(scenario.story) + "\n";
+  std::string out = title_report(scenario, style);
   if (resumed_from > 0) {
     out += field_line("continues", "from the checkpoint of step " + std::to_string(resumed_from) + " to step " +
                                        std::to_string(scenario.train.steps));
@@ -142,9 +146,10 @@ std::string header_report(const Scenario& scenario, std::int64_t resumed_from, c
     };
     add(scenario.faults.flips.size(), "bit flip");
     add(scenario.faults.crashes.size(), "crash");
+    add(scenario.faults.rates.size(), "failure rate");
     out += field_line("faults", faults);
   }
-  if (!scenario.faults.crashes.empty()) {
+  if (!scenario.faults.crashes.empty() || !scenario.faults.rates.empty()) {
     out += field_line("recovery", "at most " + count_of(scenario.recovery.max_restarts, "restart") + ", " +
                                       to_string(scenario.recovery.restart_delay) + " each");
   }

@@ -6,7 +6,10 @@
 
 #include "core/base/digest.h"
 #include "core/checkpoint/names.h"
+#include "sim/cluster/interval_report.h"
+#include "tools/rehearse/interval_json.h"
 #include "tools/rehearse/json.h"
+#include "tools/rehearse/recoveries_json.h"
 
 namespace rehearse {
 namespace {
@@ -117,6 +120,28 @@ OrderedJson faults_json(const std::vector<FaultRecord>& faults) {
   return list;
 }
 
+OrderedJson waiting_json(const std::vector<WaitingRow>& rows) {
+  OrderedJson list = OrderedJson::array();
+  for (const WaitingRow& row : rows) {
+    OrderedJson one;
+    one["rank"] = row.rank;
+    one["activity"] = row.activity;
+    one["waits_for"] = name_of(row.wait.kind);
+    if (row.wait.in_call) {
+      one["operation"] = name_of(row.wait.operation);
+      if (row.wait.peer >= 0) one["peer"] = row.wait.peer;
+      one["group"] = row.wait.group_id;
+      one["generation"] = row.wait.generation;
+      one["sequence"] = row.wait.sequence;
+    }
+    one["since_seconds"] = seconds_of(row.since.since_start());
+    list.push_back(std::move(one));
+  }
+  return list;
+}
+
+}  // namespace
+
 OrderedJson recoveries_json(const std::vector<RecoveryRecord>& recoveries) {
   OrderedJson list = OrderedJson::array();
   for (const RecoveryRecord& recovery : recoveries) {
@@ -139,26 +164,6 @@ OrderedJson recoveries_json(const std::vector<RecoveryRecord>& recoveries) {
   return list;
 }
 
-OrderedJson waiting_json(const std::vector<WaitingRow>& rows) {
-  OrderedJson list = OrderedJson::array();
-  for (const WaitingRow& row : rows) {
-    OrderedJson one;
-    one["rank"] = row.rank;
-    one["activity"] = row.activity;
-    one["waits_for"] = name_of(row.wait.kind);
-    if (row.wait.in_call) {
-      one["operation"] = name_of(row.wait.operation);
-      if (row.wait.peer >= 0) one["peer"] = row.wait.peer;
-      one["group"] = row.wait.group_id;
-      one["generation"] = row.wait.generation;
-      one["sequence"] = row.wait.sequence;
-    }
-    one["since_seconds"] = seconds_of(row.since.since_start());
-    list.push_back(std::move(one));
-  }
-  return list;
-}
-
 OrderedJson expectations_json(const std::vector<Verdict>& verdicts) {
   OrderedJson list = OrderedJson::array();
   for (const Verdict& verdict : verdicts) {
@@ -170,8 +175,6 @@ OrderedJson expectations_json(const std::vector<Verdict>& verdicts) {
   }
   return list;
 }
-
-}  // namespace
 
 std::string write_summary(const FinishedRun& run) {
   const Scenario& scenario = *run.scenario;
@@ -202,6 +205,7 @@ std::string write_summary(const FinishedRun& run) {
   if (!record.faults_not_struck.empty()) json["faults_not_struck"] = record.faults_not_struck;
   json["recoveries"] = recoveries_json(record.recoveries);
   json["goodput"] = json_number(goodput_of(record));
+  if (const auto interval = interval_report(scenario, record)) json["checkpoint_interval"] = interval_json(*interval);
   if (!record.evals.empty()) {
     OrderedJson evals = OrderedJson::array();
     for (const EvalRecord& eval : record.evals) {
