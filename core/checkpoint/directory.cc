@@ -42,6 +42,30 @@ Task<> read_into(Storage& storage, StoragePath directory, std::string prefix, st
   }
 }
 
+// What is left of saves and deletions that were cut short; `names` are those in `parent`.
+Task<> clear_leftovers(Storage& storage, StoragePath parent, const std::vector<std::string>& names) {
+  bool synced = false;
+  for (const std::string& name : names) {
+    const auto temporary = temporary_of(name);
+    if (!temporary) continue;
+    const std::string published = step_directory_name(temporary->step);
+    const bool successor = std::binary_search(names.begin(), names.end(), published);
+    const StoragePath from = parent.child(name);
+    const StoragePath to = parent.child(published);
+    if (temporary->kind == TemporaryKind::kReplaced && !successor) {
+      co_await storage.rename(from, to);
+      continue;
+    }
+    // Its temporary name may not be durable yet: with the old one back, it must be whole.
+    if (temporary->kind != TemporaryKind::kBuilding && !synced) {
+      co_await storage.fsync_directory(parent);
+      synced = true;
+    }
+    co_await remove_directory(storage, from);
+  }
+  co_await storage.fsync_directory(parent);
+}
+
 }  // namespace
 
 Payload host_payload(std::span<const std::byte> bytes) {
@@ -78,8 +102,9 @@ Task<> remove_directory(Storage& storage, StoragePath directory) {
     try {
       co_await storage.remove(path);
     } catch (const StorageError& error) {
-      expect_kind(error, Kind::kNotEmpty);
-      is_full_directory = true;
+      // Gone already: a listing may be older than what it lists.
+      if (error.kind() != Kind::kNotFound) expect_kind(error, Kind::kNotEmpty);
+      is_full_directory = error.kind() == Kind::kNotEmpty;
     }
     if (is_full_directory) co_await remove_directory(storage, path);
   }
@@ -111,20 +136,11 @@ Task<std::vector<std::int64_t>> list_checkpoints(Storage& storage, StoragePath p
 Task<std::vector<std::int64_t>> prepare_checkpoints(Storage& storage, StoragePath parent) {
   co_await make_durable_directory(storage, parent);
   const std::vector<std::string> names = co_await storage.list(parent);
-  for (const std::string& name : names) {
-    const auto temporary = temporary_of(name);
-    if (!temporary) continue;
-    const std::string published = step_directory_name(temporary->step);
-    const bool successor = std::binary_search(names.begin(), names.end(), published);
-    const StoragePath from = parent.child(name);
-    const StoragePath to = parent.child(published);
-    if (temporary->kind == TemporaryKind::kReplaced && !successor) {
-      co_await storage.rename(from, to);
-    } else {
-      co_await remove_directory(storage, from);
-    }
+  try {
+    co_await clear_leftovers(storage, parent, names);
+  } catch (const StorageError&) {
+    // They have temporary names and do not count; the next start tries again.
   }
-  co_await storage.fsync_directory(parent);
   const std::vector<std::int64_t> steps = co_await list_checkpoints(storage, parent);
   co_return steps;
 }

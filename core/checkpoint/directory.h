@@ -39,8 +39,8 @@ Task<> remove_directory_quietly(Storage& storage, StoragePath directory);
 Task<std::vector<std::int64_t>> list_checkpoints(Storage& storage, StoragePath parent);
 
 // Makes `parent`, and clears what saves and deletions that were cut short have left: building and deleting directories
-// go, a replaced checkpoint goes where its successor is in place and comes back where not. Returns the steps that are
-// there. To be called before the first save or load of a generation.
+// go, a replaced checkpoint goes where its successor is in place and comes back where not; what cannot be cleared stays
+// for the next start. Returns the steps that are there. To be called before the first save or load of a generation.
 Task<std::vector<std::int64_t>> prepare_checkpoints(Storage& storage, StoragePath parent);
 
 // Deletes the checkpoints of these steps, all that exist.

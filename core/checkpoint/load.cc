@@ -12,6 +12,10 @@
 namespace rehearse {
 namespace {
 
+// First byte of what went wrong with a load: the rest says it in words.
+constexpr char kRefused = '-';     // damaged, or not this job's
+constexpr char kUnreadable = '!';  // the disk failed, which it may not do another time
+
 // Paths of the files in a checkpoint's directory.
 Task<std::set<std::string>> file_paths(Storage& storage, StoragePath directory) {
   const std::vector<std::string> names = co_await storage.list(directory);
@@ -80,32 +84,48 @@ Task<std::string> try_load(RankContext& context, StoragePath directory, LoadRequ
   try {
     loaded = co_await load_checkpoint(context, directory, request);
   } catch (const InputError& error) {
-    problem = error.what();
+    problem = kRefused + std::string(error.what());
   } catch (const StorageError& error) {
-    problem = error.what();
+    problem = (error.kind() == StorageError::Kind::kIo ? kUnreadable : kRefused) + std::string(error.what());
   }
   co_return problem;
 }
 
-// Steps in `parent` up to `newest_step`, oldest first; none where it cannot be read.
-Task<std::vector<std::int64_t>> candidates(Storage& storage, StoragePath parent, std::int64_t newest_step) {
-  std::vector<std::int64_t> steps;
+// Steps in `parent` up to `newest_step` to try, the last one first. Throws StorageError where they, or which of them
+// are trusted, cannot be read: to start over because of that would give up all that is done.
+Task<std::vector<std::int64_t>> candidates(Storage& storage, StoragePath parent, std::int64_t newest_step,
+                                           const CheckpointChoice& choice) {
+  const std::vector<std::int64_t> steps = co_await list_checkpoints(storage, parent);
+  std::vector<std::int64_t> trusted;
+  std::string damage;
   try {
-    steps = co_await list_checkpoints(storage, parent);
-  } catch (const StorageError&) {
-    // No list, no candidates.
+    if (choice.reads_trust) trusted = co_await read_trusted(storage, parent);
+  } catch (const InputError& error) {
+    damage = error.what();
   }
-  std::erase_if(steps, [newest_step](std::int64_t step) { return step > newest_step; });
-  co_return steps;
+  if (!damage.empty()) choice.on_damaged_trust(damage);
+  std::vector<StoredCheckpoint> stored;
+  for (const std::int64_t step : steps) {
+    if (step > newest_step) continue;
+    StoredCheckpoint one;
+    one.step = step;
+    one.trusted = std::binary_search(trusted.begin(), trusted.end(), step);
+    stored.push_back(one);
+  }
+  std::vector<std::int64_t> chosen = choice.order(stored);
+  std::reverse(chosen.begin(), chosen.end());
+  co_return chosen;
 }
 
 std::string merged(const std::vector<std::string>& problems) {
   std::string all;
+  char worst = kUnreadable;
   for (std::size_t rank = 0; rank < problems.size(); ++rank) {
     if (problems[rank].empty()) continue;
-    all += (all.empty() ? "rank " : "; rank ") + std::to_string(rank) + ": " + problems[rank];
+    if (problems[rank][0] == kRefused) worst = kRefused;
+    all += (all.empty() ? "rank " : "; rank ") + std::to_string(rank) + ": " + problems[rank].substr(1);
   }
-  return all;
+  return all.empty() ? all : worst + all;
 }
 
 // Every rank loads; where one fails, all forget what they loaded and get the same reason.
@@ -163,26 +183,28 @@ Task<LoadedCheckpoint> load_agreed(RankContext& context, CheckpointCoordinator& 
                                    LoadRequest request) {
   std::optional<LoadedCheckpoint> loaded;
   const std::string verdict = co_await load_together(context, coordinator, directory, request, loaded);
-  if (!verdict.empty()) throw InputError(verdict);
+  if (!verdict.empty() && verdict[0] == kUnreadable) throw UnreadableCheckpoint(verdict.substr(1));
+  if (!verdict.empty()) throw InputError(verdict.substr(1));
   co_return std::move(*loaded);
 }
 
-Task<LoadOutcome> load_newest(RankContext& context, CheckpointCoordinator& coordinator, StoragePath parent,
-                              LoadRequest request, std::int64_t newest_step) {
+Task<LoadOutcome> load_first(RankContext& context, CheckpointCoordinator& coordinator, StoragePath parent,
+                             LoadRequest request, std::int64_t newest_step, CheckpointChoice choice) {
   const bool leads = context.rank() == 0;
   LoadOutcome outcome;
   std::vector<std::int64_t> steps;
-  if (leads) steps = co_await candidates(context.storage(), parent, newest_step);
+  if (leads) steps = co_await candidates(context.storage(), parent, newest_step, choice);
   while (true) {
-    std::string choice;  // a directory's name; empty: none is left
-    if (!steps.empty()) choice = step_directory_name(steps.back());
-    choice = co_await coordinator.broadcast(choice);
-    if (choice.empty()) co_return outcome;
-    const StoragePath directory = parent.child(choice);
+    std::string name;  // of a directory; empty: none is left
+    if (!steps.empty()) name = step_directory_name(steps.back());
+    name = co_await coordinator.broadcast(name);
+    if (name.empty()) co_return outcome;
+    const StoragePath directory = parent.child(name);
     RejectedCheckpoint rejected;
-    rejected.step = step_of_directory(choice).value();
-    rejected.reason = co_await load_together(context, coordinator, directory, request, outcome.checkpoint);
-    if (rejected.reason.empty()) co_return outcome;
+    rejected.step = step_of_directory(name).value();
+    const std::string verdict = co_await load_together(context, coordinator, directory, request, outcome.checkpoint);
+    if (verdict.empty()) co_return outcome;
+    rejected.reason = verdict.substr(1);
     outcome.rejected.push_back(std::move(rejected));
     if (leads) steps.pop_back();
   }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "core/checkpoint/manifest.h"
 #include "core/checkpoint/run_state.h"
 #include "core/checkpoint/shard_file.h"
+#include "core/checkpoint/trust.h"
 #include "core/runtime/rank_context.h"
 #include "core/runtime/storage.h"
 
@@ -40,8 +42,14 @@ struct LoadedCheckpoint {
 // checkpoint that is not this job's, StorageError where reading fails.
 Task<LoadedCheckpoint> load_checkpoint(RankContext& context, StoragePath directory, LoadRequest request);
 
+// A checkpoint that a disk would not give, for all ranks: it may another time.
+class UnreadableCheckpoint : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 // The same on every rank of a job, or on none: where one rank fails, all throw InputError that says which ranks and
-// why.
+// why; UnreadableCheckpoint, where it was nothing but input/output errors.
 Task<LoadedCheckpoint> load_agreed(RankContext& context, CheckpointCoordinator& coordinator, StoragePath directory,
                                    LoadRequest request);
 
@@ -53,12 +61,13 @@ struct RejectedCheckpoint {
 struct LoadOutcome {
   LoadOutcome() = default;
   std::optional<LoadedCheckpoint> checkpoint;  // nothing where no checkpoint in `parent` loads
-  std::vector<RejectedCheckpoint> rejected;    // newer ones that some rank refused, newest first; on every rank
+  std::vector<RejectedCheckpoint> rejected;    // those that some rank refused, in the order tried; on every rank
 };
 
-// Loads the newest checkpoint that every rank can load: rank 0 chooses and tells, all load, and one that any rank
-// refuses nobody keeps. Only steps up to `newest_step` count.
-Task<LoadOutcome> load_newest(RankContext& context, CheckpointCoordinator& coordinator, StoragePath parent,
-                              LoadRequest request, std::int64_t newest_step);
+// Loads the first checkpoint in the order that every rank can load: rank 0 chooses and tells, all load, and
+// one that any rank refuses nobody keeps. Only steps up to `newest_step` count. Throws StorageError on rank 0 where
+// `parent` cannot be listed.
+Task<LoadOutcome> load_first(RankContext& context, CheckpointCoordinator& coordinator, StoragePath parent,
+                             LoadRequest request, std::int64_t newest_step, CheckpointChoice choice);
 
 }  // namespace rehearse

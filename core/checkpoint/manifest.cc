@@ -42,6 +42,14 @@ Json json_of(const ScheduleRecord& schedule) {
   return json;
 }
 
+Json json_of(const GuardHistory& guards) {
+  Json json;
+  json["losses"] = Json::array();
+  for (const double loss : guards.losses) json["losses"].push_back(number(loss));
+  json["consecutive_skips"] = guards.consecutive_skips;
+  return json;
+}
+
 Json json_of(const RandomStreamRecord& stream) {
   Json json;
   json["name"] = stream.name;
@@ -135,6 +143,7 @@ std::string write_manifest(const Manifest& manifest) {
   json["step"] = manifest.step;
   json["batch_index"] = manifest.batch_index;
   json["applied_steps"] = manifest.applied_steps;
+  if (manifest.guards) json["guards"] = json_of(*manifest.guards);
   json["world_size"] = manifest.world_size;
   json["layout"]["data"] = manifest.layout.data;
   json["layout"]["tensor"] = manifest.layout.tensor;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/dtype.h"
+#include "core/checkpoint/guard_history.h"
 
 namespace rehearse {
 
@@ -114,6 +115,7 @@ struct Manifest {
   std::int64_t step = 0;          // the state after this step
   std::int64_t batch_index = 0;   // the next batch
   std::int64_t applied_steps = 0;
+  std::optional<GuardHistory> guards;  // of a job that has guards
   ScheduleRecord schedule;
   std::string arithmetic_sha256;  // of everything that decides the bits
   std::vector<RandomStreamRecord> random_streams;

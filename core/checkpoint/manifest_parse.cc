@@ -51,6 +51,15 @@ ScheduleRecord schedule_from(const JsonValue& value) {
   return schedule;
 }
 
+GuardHistory guards_from(const JsonValue& value) {
+  JsonObject object(value);
+  GuardHistory guards;
+  for (const JsonValue& loss : object.at("losses").list()) guards.losses.push_back(loss.number());
+  guards.consecutive_skips = object.at("consecutive_skips").integer(0);
+  object.finish();
+  return guards;
+}
+
 RandomStreamRecord random_stream_from(const JsonValue& value) {
   JsonObject object(value);
   RandomStreamRecord stream;
@@ -116,6 +125,7 @@ Manifest parse_manifest(std::string_view text, const std::string& source) {
   manifest.step = object.at("step").integer(1);
   manifest.batch_index = object.at("batch_index").integer(0);
   manifest.applied_steps = object.at("applied_steps").integer(0);
+  if (object.has("guards")) manifest.guards = guards_from(object.at("guards"));
   manifest.world_size = object.at("world_size").integer(1);
   manifest.layout = layout_from(object.at("layout"));
   manifest.zero_stage = object.at("zero_stage").integer(0, 3);

@@ -24,6 +24,7 @@ std::string write_run_state(const RunState& state) {
     if (input.copy) record["copy"] = *input.copy;
     json["inputs"].push_back(record);
   }
+  if (!state.outside.empty()) json["outside"] = state.outside;
   return seal_json(json);
 }
 
@@ -59,6 +60,9 @@ RunState parse_run_state(std::string_view text, const std::string& source) {
     }
     record.finish();
     state.inputs.push_back(input);
+  }
+  if (object.has("outside")) {
+    for (const JsonValue& value : object.at("outside").list()) state.outside.push_back(value.integer(0));
   }
   object.finish();
   return state;

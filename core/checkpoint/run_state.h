@@ -35,6 +35,8 @@ struct RunState {
   std::string scenario_sha256;  // of the whole scenario with its input files, time included
   FileRecord scenario;          // scenario.textproto
   std::vector<InputRecord> inputs;
+  // What the world outside the job wants kept beside it, a simulator's fault plan for one; nothing to the job.
+  std::vector<std::int64_t> outside;
   bool operator==(const RunState&) const = default;
 };
 

@@ -46,6 +46,7 @@ Files files_of(const CheckpointDraft& draft, std::vector<ShardRecord> shards) {
   state.manifest_sha256 = sha256_hex(files.manifest);
   state.simulated_time = draft.simulated_time;
   state.generation = draft.generation;
+  state.outside = draft.outside;
   state.scenario_sha256 = draft.scenario_sha256;
   files.rest[kModelFile] = draft.model;
   files.rest[kScenarioFile] = host_payload(draft.scenario_text);
@@ -65,6 +66,8 @@ Files files_of(const CheckpointDraft& draft, std::vector<ShardRecord> shards) {
   return files;
 }
 
+std::string of_rank_0(const StorageError& error) { return std::string("rank 0: ") + error.what(); }
+
 // Rank 0 makes the directory that the ranks then fill. Gives what went wrong.
 Task<std::string> start_building(Storage& storage, StoragePath building) {
   std::string problem;
@@ -72,7 +75,7 @@ Task<std::string> start_building(Storage& storage, StoragePath building) {
     co_await remove_directory(storage, building);  // of an attempt that was cut short
     co_await storage.make_directory(building);
   } catch (const StorageError& error) {
-    problem = error.what();
+    problem = of_rank_0(error);
   }
   co_return problem;
 }
@@ -84,6 +87,8 @@ Task<std::string> write_shard(Storage& storage, StoragePath building, const Shar
   const StoragePath file = building.child(shard.record.file.file);
   try {
     co_await write_durable(storage, file, shard.file);
+    // The name, too: what rank 0 syncs later is without it where this rank's host is lost before.
+    co_await storage.fsync_directory(building);
   } catch (const StorageError& error) {
     report = kFailed + std::string(error.what());
   }
@@ -153,6 +158,22 @@ Task<Standing> standing_of(Storage& storage, StoragePath published, const std::s
   co_return standing;
 }
 
+// Takes the name away again from a checkpoint that may not be durable, as nobody may count on it: it goes as a whole,
+// and the one it replaced can come back.
+Task<> withdraw(Storage& storage, StoragePath parent, std::int64_t step) {
+  const StoragePath published = parent.child(step_directory_name(step));
+  const StoragePath deleting = parent.child(deleting_directory_name(step));
+  co_await remove_directory_quietly(storage, deleting);
+  co_await storage.rename(published, deleting);
+  try {
+    // With the name back after a loss of power, it must be whole: so its files stay until this one is durable.
+    co_await storage.fsync_directory(parent);
+    co_await remove_directory(storage, deleting);
+  } catch (const StorageError&) {
+    // prepare_checkpoints clears it at the next start.
+  }
+}
+
 // Gives the finished directory its name.
 Task<> place(Storage& storage, StoragePath parent, StoragePath building, std::int64_t step,
              const std::string& manifest) {
@@ -176,11 +197,7 @@ Task<> place(Storage& storage, StoragePath parent, StoragePath building, std::in
     not_durable = std::current_exception();
   }
   if (not_durable != nullptr) {
-    // Nobody may count on it: it goes as a whole, and the one it replaced comes back.
-    const StoragePath deleting = parent.child(deleting_directory_name(step));
-    co_await remove_directory_quietly(storage, deleting);
-    co_await storage.rename(published, deleting);
-    co_await remove_directory_quietly(storage, deleting);
+    co_await withdraw(storage, parent, step);
     std::rethrow_exception(not_durable);
   }
   if (standing == Standing::kOther) co_await remove_directory_quietly(storage, replaced);
@@ -208,7 +225,7 @@ Task<std::string> publish(Storage& storage, const SaveRequest& request, StorageP
       co_await write_files(storage, building, files);
       co_await place(storage, request.parent, building, request.step, files.manifest);
     } catch (const StorageError& error) {
-      problem = error.what();
+      problem = of_rank_0(error);
     }
   }
   if (!problem.empty()) {
@@ -220,11 +237,14 @@ Task<std::string> publish(Storage& storage, const SaveRequest& request, StorageP
 
 Task<> rotate(Storage& storage, const SaveRequest& request, SaveResult& result) {
   try {
-    const std::vector<std::int64_t> steps = co_await list_checkpoints(storage, request.parent);
+    std::vector<std::int64_t> steps = co_await list_checkpoints(storage, request.parent);
+    // Newer ones are of before the job went back, and were refused then: they do not count as kept, until the job has
+    // come to their steps again.
+    std::erase_if(steps, [&request](std::int64_t step) { return step > request.step; });
     result.deleted = rotated_out(steps, request.keep, request.keep_also);
     co_await delete_checkpoints(storage, request.parent, result.deleted);
   } catch (const StorageError& error) {
-    result.rotation_problem = error.what();
+    result.rotation_problem = "older ones could not be deleted: " + of_rank_0(error);
   }
 }
 

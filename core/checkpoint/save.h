@@ -59,6 +59,7 @@ struct CheckpointDraft {
   std::string scenario_sha256;
   std::string scenario_text;
   std::vector<CheckpointInput> inputs;
+  std::vector<std::int64_t> outside;  // for RunState
 };
 
 struct SaveRequest {
@@ -79,7 +80,7 @@ struct SaveResult {
   std::string problem;
   bool saved() const { return problem.empty(); }
   std::vector<std::int64_t> deleted;  // on rank 0: steps that rotation took away
-  std::string rotation_problem;       // on rank 0: why rotation could not; the save counts
+  std::string rotation_problem;       // on rank 0: why rotation could not delete; the save counts
 };
 
 // Publishes one checkpoint; every rank calls it. Each rank writes its shard into a directory with a temporary name;

@@ -15,6 +15,8 @@ namespace {
 Call next_call(ProcessGroup& group, Operation operation, const BufferView& buffer) {
   Call call = group.next_call(operation);
   call.unit = buffer.unit;
+  call.elements = buffer.count;
+  call.dtype = buffer.dtype;
   return call;
 }
 

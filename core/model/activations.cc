@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "core/base/error.h"
 #include "core/tensor/matmul.h"
@@ -86,6 +87,38 @@ Activations<T>::Activations(const ModelConfig& config, std::int64_t batch, Memor
   lnf_mean = take(r);
   lnf_rstd = take(r);
   CHECK_EQ(next - buffer_.template as<T>().data(), buffer_.count());
+}
+
+template <class T>
+std::vector<ActivationTensor> Activations<T>::named() const {
+  std::vector<ActivationTensor> tensors;
+  const auto add = [&tensors](std::string name, T* data, std::int64_t count) {
+    ActivationTensor tensor;
+    tensor.name = std::move(name);
+    tensor.data = reinterpret_cast<std::byte*>(data);
+    tensor.count = count;
+    tensors.push_back(std::move(tensor));
+  };
+  const std::int64_t wide = rows() * config_.embed;
+  const bool real = buffer_.has_elements();
+  for (std::int64_t i = 0; i <= config_.layers; ++i) {
+    add("stream." + std::to_string(i), real ? stream[static_cast<std::size_t>(i)] : nullptr, wide);
+  }
+  for (std::int64_t i = 0; i < config_.layers; ++i) {
+    const Block block = real ? blocks[static_cast<std::size_t>(i)] : Block{};
+    const std::string prefix = "blocks." + std::to_string(i) + ".";
+    add(prefix + "ln1", block.ln1, wide);
+    add(prefix + "qkv", block.qkv, 3 * wide);
+    add(prefix + "probs", block.probs, rows() * config_.heads * config_.context);
+    add(prefix + "attention", block.attention, wide);
+    add(prefix + "middle", block.middle, wide);
+    add(prefix + "ln2", block.ln2, wide);
+    add(prefix + "slope", block.slope, 4 * wide);
+    add(prefix + "gelu", block.gelu, 4 * wide);
+  }
+  add("ln_f", lnf, wide);
+  add("logits", logits, rows() * config_.vocab);
+  return tensors;
 }
 
 template class Activations<float>;

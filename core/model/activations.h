@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/base/buffer.h"
@@ -20,6 +22,14 @@ namespace rehearse {
 //   backward          R (9 E)         gradients of the stream E and of one block's inner values E + 3E + 4E
 // Throws InputError where the count does not fit 2^48.
 std::int64_t activation_elements(const ModelConfig& config, std::int64_t batch);
+
+// One array of them by name, for whoever looks in from outside: "stream.0" to "stream.L", "blocks.i.ln1" (and qkv,
+// probs, attention, middle, ln2, slope, gelu), "ln_f", "logits". What the names mean is said at the arrays below.
+struct ActivationTensor {
+  std::string name;
+  std::byte* data = nullptr;  // null in cost-only mode
+  std::int64_t count = 0;
+};
 
 // What one microbatch's forward pass leaves for its backward pass, with all scratch of both. The caller owns it;
 // several may be in flight and each may be used again for another microbatch. All memory is counted as kActivations.
@@ -51,6 +61,8 @@ class Activations {
   Bytes bytes() const { return buffer_.bytes(); }
   AttentionShape attention_shape() const { return {batch_, config_.heads, config_.context, config_.head_dim()}; }
   std::span<T> scratch() const { return scratch_; }
+  // What the forward pass leaves for the backward pass.
+  std::vector<ActivationTensor> named() const;
 
   std::vector<T*> stream;     // L + 1 arrays (R, E): stream[i] enters block i, stream[L] the head
   std::vector<Block> blocks;  // L

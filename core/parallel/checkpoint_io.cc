@@ -86,16 +86,18 @@ std::shared_ptr<const CheckpointDraft> make_draft(RankContext& context, const Da
   manifest.step = counters.step;
   manifest.batch_index = counters.batch_index;
   manifest.applied_steps = counters.applied_steps;
+  manifest.guards = counters.guards;
   manifest.schedule = plan.schedule;
   manifest.arithmetic_sha256 = plan.arithmetic_sha256;
   manifest.parameters = parameter_records(parallel.layout());
   manifest.units = unit_records(parallel.layout(), parallel.plan());
   if (context.storing() == Storing::kElements) draft->model = model_file(parallel);
-  draft->simulated_time = context.clock().now();
+  draft->simulated_time = plan.began + context.clock().now().since_start();
   draft->generation = context.generation();
   draft->scenario_sha256 = plan.scenario_sha256;
   draft->scenario_text = plan.scenario_text;
   draft->inputs = plan.inputs;
+  if (plan.outside) draft->outside = plan.outside();
   return draft;
 }
 
@@ -124,9 +126,9 @@ TrainCounters take_over(RankContext& context, DataParallel<T>& parallel, const C
                         const LoadedCheckpoint& loaded, std::int64_t step) {
   // The hash of the arithmetic covers the schedule's settings; a manifest that says otherwise was edited.
   if (loaded.manifest.step != step || loaded.manifest.step > plan.schedule.total_steps ||
-      !(loaded.manifest.schedule == plan.schedule)) {
+      !(loaded.manifest.schedule == plan.schedule) || loaded.manifest.guards.has_value() != plan.has_guards) {
     throw InputError(plan.parent.child(step_directory_name(step)).text() +
-                     ": the manifest's step or schedule is not that of the scenario: it was edited");
+                     ": the manifest's step, schedule or guards are not those of the scenario: it was edited");
   }
   // Nothing is drawn from in sequence, so there is no position to go back to.
   if (!loaded.manifest.random_streams.empty()) {
@@ -148,6 +150,7 @@ TrainCounters take_over(RankContext& context, DataParallel<T>& parallel, const C
   counters.step = loaded.manifest.step;
   counters.batch_index = loaded.manifest.batch_index;
   counters.applied_steps = loaded.manifest.applied_steps;
+  counters.guards = loaded.manifest.guards;
   return counters;
 }
 
@@ -161,13 +164,14 @@ Task<> open_checkpoints(RankContext& context, DataParallel<T>& parallel, const C
 
 template <class T>
 Task<SaveResult> save_training_state(RankContext& context, DataParallel<T>& parallel, const CheckpointPlan& plan,
-                                     TrainCounters counters) {
+                                     TrainCounters counters, std::vector<std::int64_t> keep_also) {
   Coordinates coordinates;
   coordinates.data = parallel.rank();
   std::vector<OwnedState> state = owned_state(parallel);
   ShardSnapshot snapshot = co_await snapshot_shard(context, coordinates, dtype_of<T>, std::move(state));
   SaveRequest request(plan.parent, counters.step, std::move(snapshot));
   request.keep = plan.keep;
+  request.keep_also = std::move(keep_also);
   if (context.rank() == 0) request.draft = make_draft(context, parallel, plan, counters);
   GroupCoordinator coordinator(parallel.group());
   SaveResult result = co_await save_checkpoint(context, coordinator, std::move(request));
@@ -187,28 +191,30 @@ Task<TrainCounters> load_training_state(RankContext& context, DataParallel<T>& p
 }
 
 template <class T>
-Task<NewestState> load_newest_training_state(RankContext& context, DataParallel<T>& parallel,
-                                             const CheckpointPlan& plan) {
+Task<FoundState> load_first_training_state(RankContext& context, DataParallel<T>& parallel, const CheckpointPlan& plan,
+                                           CheckpointChoice choice) {
   LoadRequest request = request_for(context, parallel, plan);
   GroupCoordinator coordinator(parallel.group());
-  LoadOutcome outcome =
-      co_await load_newest(context, coordinator, plan.parent, std::move(request), plan.schedule.total_steps);
-  NewestState newest;
-  newest.rejected = std::move(outcome.rejected);
+  LoadOutcome outcome = co_await load_first(context, coordinator, plan.parent, std::move(request),
+                                            plan.schedule.total_steps, std::move(choice));
+  FoundState found;
+  found.rejected = std::move(outcome.rejected);
   if (outcome.checkpoint.has_value()) {
-    newest.read = outcome.checkpoint->read;
-    newest.counters = take_over(context, parallel, plan, *outcome.checkpoint, outcome.checkpoint->manifest.step);
+    found.read = outcome.checkpoint->read;
+    found.counters = take_over(context, parallel, plan, *outcome.checkpoint, outcome.checkpoint->manifest.step);
     co_await parallel.restore();
   }
-  co_return newest;
+  co_return found;
 }
 
-#define REHEARSE_INSTANTIATE(T)                                                                                        \
-  template Task<> open_checkpoints(RankContext&, DataParallel<T>&, const CheckpointPlan&);                             \
-  template Task<SaveResult> save_training_state(RankContext&, DataParallel<T>&, const CheckpointPlan&, TrainCounters); \
-  template Task<TrainCounters> load_training_state(RankContext&, DataParallel<T>&, const CheckpointPlan&,              \
-                                                   std::int64_t);                                                      \
-  template Task<NewestState> load_newest_training_state(RankContext&, DataParallel<T>&, const CheckpointPlan&);
+#define REHEARSE_INSTANTIATE(T)                                                                                       \
+  template Task<> open_checkpoints(RankContext&, DataParallel<T>&, const CheckpointPlan&);                            \
+  template Task<SaveResult> save_training_state(RankContext&, DataParallel<T>&, const CheckpointPlan&, TrainCounters, \
+                                                std::vector<std::int64_t>);                                           \
+  template Task<TrainCounters> load_training_state(RankContext&, DataParallel<T>&, const CheckpointPlan&,             \
+                                                   std::int64_t);                                                     \
+  template Task<FoundState> load_first_training_state(RankContext&, DataParallel<T>&, const CheckpointPlan&,          \
+                                                      CheckpointChoice);
 REHEARSE_INSTANTIATE(float)
 REHEARSE_INSTANTIATE(double)
 #undef REHEARSE_INSTANTIATE

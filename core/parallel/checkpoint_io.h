@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@ struct TrainCounters {
   std::int64_t step = 0;
   std::int64_t batch_index = 0;
   std::int64_t applied_steps = 0;
+  std::optional<GuardHistory> guards;  // of a job that has guards
 };
 
 // Where a job keeps its checkpoints and what they say besides its state; the same for all ranks.
@@ -28,6 +30,10 @@ struct CheckpointPlan {
   std::string scenario_sha256;
   std::string scenario_text;
   std::vector<CheckpointInput> inputs;
+  bool has_guards = false;
+  TimePoint began;  // when this run started, on the clock of the run that it continues
+  // What the world outside wants kept in the run state; asked by rank 0 when it saves. May be empty.
+  std::function<std::vector<std::int64_t>()> outside;
 };
 
 // Makes the parent directory and clears what interrupted saves left; every rank calls it before its first save or load.
@@ -38,25 +44,25 @@ Task<> open_checkpoints(RankContext& context, DataParallel<T>& parallel, const C
 // not, training may go on.
 template <class T>
 Task<SaveResult> save_training_state(RankContext& context, DataParallel<T>& parallel, const CheckpointPlan& plan,
-                                     TrainCounters counters);
+                                     TrainCounters counters, std::vector<std::int64_t> keep_also);
 
 // Restores the checkpoint of `step`, on every rank or on none. Throws InputError where it is missing, damaged or not
-// this job's.
+// this job's, UnreadableCheckpoint where the disk fails.
 template <class T>
 Task<TrainCounters> load_training_state(RankContext& context, DataParallel<T>& parallel, const CheckpointPlan& plan,
                                         std::int64_t step);
 
-// What load_newest_training_state found.
-struct NewestState {
-  NewestState() = default;
+// What load_first_training_state found.
+struct FoundState {
+  FoundState() = default;
   std::optional<TrainCounters> counters;     // nothing where no checkpoint loads: nothing was changed
-  std::vector<RejectedCheckpoint> rejected;  // newer ones that some rank refused, newest first
+  std::vector<RejectedCheckpoint> rejected;  // those that some rank refused, in the order tried
   Bytes read;                                // by this rank, of the one that was loaded
 };
 
-// Restores the newest checkpoint that every rank can load; the same one on all, or none.
+// Restores the first checkpoint of the choice that every rank can load; the same one on all, or none.
 template <class T>
-Task<NewestState> load_newest_training_state(RankContext& context, DataParallel<T>& parallel,
-                                             const CheckpointPlan& plan);
+Task<FoundState> load_first_training_state(RankContext& context, DataParallel<T>& parallel, const CheckpointPlan& plan,
+                                           CheckpointChoice choice);
 
 }  // namespace rehearse

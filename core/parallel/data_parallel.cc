@@ -38,6 +38,17 @@ BufferView view_of(std::vector<Buffer>& units, std::size_t unit) {
   return view;
 }
 
+// What a wrong program passes instead: half of the elements, or the same bytes as another type.
+BufferView with_error(BufferView view, ProgramError error) {
+  if (error == ProgramError::kOtherSize) view.count /= 2;
+  if (error == ProgramError::kOtherType) {
+    const bool wide = view.dtype == DType::kFloat64;
+    view.dtype = wide ? DType::kFloat32 : DType::kFloat64;
+    view.count = wide ? view.count * 2 : view.count / 2;
+  }
+  return view;
+}
+
 std::int64_t whole_unit(const Unit& unit, int) { return unit.padded_numel; }
 std::int64_t held_part(const Unit& unit, int zero_stage) { return zero_stage == 0 ? unit.padded_numel : unit.chunk; }
 
@@ -55,11 +66,11 @@ ParameterTable<T> table_of_units(const ParameterLayout& layout, const UnitPlan& 
 
 template <class T>
 DataParallel<T>::DataParallel(RankContext& context, const ParameterLayout& layout, int zero_stage,
-                              std::int64_t bucket_elements, Decay decay)
+                              std::int64_t bucket_elements, Decay decay, Duration timeout)
     : context_(context),
       layout_(layout),
       zero_stage_(zero_stage),
-      group_(ProcessGroup::world(context)),
+      group_(ProcessGroup::world(context, timeout)),
       plan_(layout, bucket_elements, group_.size()),
       parameters_(make_buffers(context, MemoryKind::kParameters, dtype_of<T>, plan_, whole_unit, zero_stage)),
       gradients_(make_buffers(context, MemoryKind::kGradients, dtype_of<T>, plan_, whole_unit, zero_stage)),
@@ -134,9 +145,23 @@ void DataParallel<T>::zero_gradients() {
 }
 
 template <class T>
-Task<> DataParallel<T>::reduce_gradients() {
+void DataParallel<T>::zero_moments() {
+  for (std::vector<Buffer>* units : {&m_, &v_}) {
+    for (Buffer& unit : *units) {
+      if (unit.has_elements()) std::memset(unit.data(), 0, static_cast<std::size_t>(unit.bytes().count()));
+    }
+  }
+}
+
+template <class T>
+Task<> DataParallel<T>::reduce_gradients(ProgramError error) {
+  if (error == ProgramError::kOtherOrder) {
+    const BufferView sums(sums_);
+    co_await all_gather(group_, sums);
+  }
   for (std::size_t u = 0; u < gradients_.size(); ++u) {
-    const BufferView view = view_of(gradients_, u);
+    if (u == 0 && error == ProgramError::kSkip) continue;
+    const BufferView view = with_error(view_of(gradients_, u), u == 0 ? error : ProgramError::kNone);
     if (zero_stage_ == 0) {
       co_await all_reduce(group_, view);
     } else {
@@ -215,10 +240,15 @@ Task<> DataParallel<T>::update(AdamStep step, double divisor, double clip_factor
 }
 
 template <class T>
-Task<> DataParallel<T>::gather_parameters() {
+Task<> DataParallel<T>::gather_parameters(ProgramError error) {
   if (zero_stage_ == 0) co_return;
+  if (error == ProgramError::kOtherOrder) {
+    const BufferView next = view_of(gradients_, 0);
+    co_await reduce_scatter(group_, next);
+  }
   for (std::size_t u = 0; u < parameters_.size(); ++u) {
-    const BufferView view = view_of(parameters_, u);
+    if (u == 0 && error == ProgramError::kSkip) continue;
+    const BufferView view = with_error(view_of(parameters_, u), u == 0 ? error : ProgramError::kNone);
     co_await all_gather(group_, view);
   }
 }

@@ -8,6 +8,7 @@
 #include "core/comm/process_group.h"
 #include "core/model/layout.h"
 #include "core/optim/adam.h"
+#include "core/parallel/program_error.h"
 #include "core/parallel/shard_piece.h"
 #include "core/parallel/units.h"
 #include "core/runtime/rank_context.h"
@@ -40,8 +41,9 @@ template <class T>
 class DataParallel {
  public:
   // `decay`: which parameters weight decay shrinks.
+  // A message of a collective that is waited for longer than `timeout` fails it.
   DataParallel(RankContext& context, const ParameterLayout& layout, int zero_stage, std::int64_t bucket_elements,
-               Decay decay);
+               Decay decay, Duration timeout = kForever);
 
   int rank() const { return group_.rank(); }
   int size() const { return group_.size(); }
@@ -60,7 +62,8 @@ class DataParallel {
 
   void zero_gradients();
   // Sums gradients over the ranks: own chunks with stage 1, all with stage 0.
-  Task<> reduce_gradients();
+  // `error`: what this rank does wrong, for a fault plan.
+  Task<> reduce_gradients(ProgramError error = ProgramError::kNone);
   // This rank's share of the global norm: its chunks' squares summed in double, unit by unit.
   Task<StepSums> measure(double loss, double tokens);
   // Everybody's sums, by group rank.
@@ -69,7 +72,7 @@ class DataParallel {
   // rank holds, and copies them into the parameters.
   Task<> update(AdamStep step, double divisor, double clip_factor);
   // With stage 1, gathers the parameters that every rank has updated its chunks of.
-  Task<> gather_parameters();
+  Task<> gather_parameters(ProgramError error = ProgramError::kNone);
 
   // The optimizer state this rank holds of a unit, real elements only: [offset, offset + master.count) of the unit.
   struct Shard {
@@ -85,6 +88,8 @@ class DataParallel {
   // The same by tensor, in flat order, with the gradients that are summed there; good as long as this. None in
   // cost-only mode.
   std::vector<ShardPiece> pieces();
+  // Moments as before the first step; parameters and master weights are still to be set.
+  void zero_moments();
   // After a checkpoint was copied into held() of every unit: parameters are made from the master weights.
   Task<> restore();
 

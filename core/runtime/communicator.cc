@@ -34,6 +34,15 @@ const char* name_of(Operation operation) {
   check_failed(__FILE__, __LINE__, "unknown operation");
 }
 
+std::string text_of(const Fingerprint& fingerprint) {
+  std::string text = name_of(fingerprint.operation);
+  if (fingerprint.elements >= 0) {
+    text += " of " + std::to_string(fingerprint.elements) + " " + name_of(fingerprint.dtype) + " elements";
+  }
+  if (fingerprint.unit >= 0) text += ", unit " + std::to_string(fingerprint.unit);
+  return text;
+}
+
 const char* name_of(CommError::Kind kind) {
   switch (kind) {
     case CommError::Kind::kPeerLost:
@@ -42,13 +51,16 @@ const char* name_of(CommError::Kind kind) {
       return "the deadline has passed";
     case CommError::Kind::kAborted:
       return "the generation was aborted";
+    case CommError::Kind::kMismatch:
+      return "the two ranks call different collectives";
   }
   check_failed(__FILE__, __LINE__, "unknown kind of communication error");
 }
 
 CommError::CommError(Kind kind, std::uint32_t group_id, std::uint32_t generation, std::uint64_t sequence, int rank,
-                     int peer, Operation operation)
-    : std::runtime_error(describe(kind, group_id, generation, sequence, rank, peer, operation)),
+                     int peer, Operation operation, const std::string& detail)
+    : std::runtime_error(describe(kind, group_id, generation, sequence, rank, peer, operation) +
+                         (detail.empty() ? "" : ": " + detail)),
       kind_(kind),
       operation_(operation),
       group_id_(group_id),

@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "core/base/dtype.h"
 #include "core/base/units.h"
 #include "core/runtime/completion.h"
 #include "core/runtime/group.h"
@@ -24,6 +25,18 @@ enum class Operation : std::uint8_t {
 inline constexpr int kOperations = 7;
 const char* name_of(Operation operation);
 
+// What a call is about: the same on all ranks of its group. Transports carry it with every message and compare, so that
+// a rank whose program went another way is found out before its numbers are added to others.
+struct Fingerprint {
+  Operation operation = Operation::kPointToPoint;
+  std::int64_t elements = -1;  // of the whole buffer; -1 where ranks may differ
+  DType dtype = DType::kFloat32;
+  std::int32_t unit = -1;  // of the model's state that the buffer is, -1 for none
+  bool operator==(const Fingerprint&) const = default;
+};
+// "reduce_scatter of 4096 F32 elements, unit 0".
+std::string text_of(const Fingerprint& fingerprint);
+
 // No deadline.
 inline constexpr Duration kForever = Duration::picoseconds(-1);
 
@@ -37,10 +50,20 @@ struct Call {
   std::uint64_t sequence;
   Operation operation;
   Duration timeout;
-  // For traces alone, not for matching: which unit of the model's state the call is about, -1 for none, and the first
-  // of its elements that a message carries.
+  std::int64_t elements = -1;
+  DType dtype = DType::kFloat32;
   std::int32_t unit = -1;
+  // For traces alone: the first of the unit's elements that a message carries.
   std::int64_t offset = -1;
+
+  Fingerprint fingerprint() const {
+    Fingerprint fingerprint;
+    fingerprint.operation = operation;
+    fingerprint.elements = elements;
+    fingerprint.dtype = dtype;
+    fingerprint.unit = unit;
+    return fingerprint;
+  }
 
   // The same call for a message that begins at this element.
   Call at(std::int64_t element) const {
@@ -53,9 +76,9 @@ struct Call {
 // How communication fails, the one exception type of every transport.
 class CommError : public std::runtime_error {
  public:
-  enum class Kind : std::uint8_t { kPeerLost, kTimeout, kAborted };
+  enum class Kind : std::uint8_t { kPeerLost, kTimeout, kAborted, kMismatch };
   CommError(Kind kind, std::uint32_t group_id, std::uint32_t generation, std::uint64_t sequence, int rank, int peer,
-            Operation operation);
+            Operation operation, const std::string& detail = "");
 
   Kind kind() const { return kind_; }
   std::uint32_t group_id() const { return group_id_; }

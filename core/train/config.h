@@ -8,6 +8,7 @@
 #include "core/data/config.h"
 #include "core/model/config.h"
 #include "core/optim/config.h"
+#include "core/train/guards.h"
 
 namespace rehearse {
 
@@ -30,6 +31,7 @@ struct TrainConfig {
   // The loss on a fixed held-out batch is measured before step 1 and after every `eval_every` steps; 0: never.
   std::int64_t eval_every = 0;
   CheckpointConfig checkpoint;
+  GuardConfig guards;
 };
 
 }  // namespace rehearse

@@ -21,6 +21,7 @@ class Microbatch {
   // After forward with the same arguments: ADDS the gradient of loss_scale * loss to `gradients`.
   Task<> backward(const ParameterTable<const T>& parameters, std::span<const std::int32_t> tokens,
                   const ParameterTable<T>& gradients, double loss_scale);
+  const Activations<T>& activations() const { return activations_; }
 
  private:
   ComputeCost cost(int stage, bool backward) const;

@@ -37,6 +37,7 @@ struct StepReport {
   double lr = 0;
   std::int64_t tokens = 0;  // over all ranks
   std::int64_t nonfinite_elements = 0;
+  bool skipped = false;  // no update was made; `lr` is what it would have been
   TimePoint began;
   TimePoint ended;
 };
@@ -48,12 +49,21 @@ struct CheckpointReport {
   std::string rotation_problem;  // on rank 0: why older ones could not be deleted
 };
 
-// What a restarted job continues from.
+// What a guard decided about a step, the same on all ranks.
+struct GuardReport {
+  std::int64_t step = 0;
+  std::string reaction;  // "SKIP_STEP"
+  std::string reason;
+  bool goes_back = false;  // on_load and on_start of an earlier step follow
+};
+
+// What a job that went back continues from.
 struct LoadReport {
   std::int64_t step = 0;
   bool loaded = false;                // false: no checkpoint could be loaded, the job starts afresh
   Bytes read;                         // by this rank
   std::vector<std::string> rejected;  // newer checkpoints that some rank refused, with the reason
+  std::int64_t skipped_batches = 0;   // that the job now leaves out
 };
 
 // Watches training from outside: no message, no virtual time, and no way to change anything. All views are good during
@@ -86,7 +96,13 @@ class TrainObserver {
   virtual void on_checkpoint(int rank, const CheckpointReport& report, Digest128 optimizer_state) {
     (void)rank, (void)report, (void)optimizer_state;
   }
-  // The job was restarted and has chosen what it continues from.
+  // Something about the checkpoints beside that of `step` could not be done; it is committed.
+  virtual void on_checkpoint_problem(int rank, std::int64_t step, const std::string& problem) {
+    (void)rank, (void)step, (void)problem;
+  }
+  // A guard does not let a step be applied.
+  virtual void on_guard(int rank, const GuardReport& report) { (void)rank, (void)report; }
+  // The job goes back, after a restart or a guard's verdict, and has chosen what it continues from.
   virtual void on_load(int rank, const LoadReport& report) { (void)rank, (void)report; }
   virtual void on_end(int rank, const TensorsView& parameters) { (void)rank, (void)parameters; }
 };

@@ -1,5 +1,6 @@
 #include "core/train/rank_main.h"
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "core/optim/clip.h"
 #include "core/parallel/data_parallel.h"
 #include "core/train/microbatch.h"
+#include "core/train/recovery_points.h"
 
 namespace rehearse {
 namespace {
@@ -26,7 +28,8 @@ class Trainer {
         config_(job.config),
         model_(config_.model),
         parallel_(context, model_.layout(), config_.zero_stage,
-                  config_.bucket_bytes / static_cast<std::int64_t>(sizeof(T)), config_.adam.decay),
+                  config_.bucket_bytes / static_cast<std::int64_t>(sizeof(T)), config_.adam.decay,
+                  job.collective_timeout),
         source_(make_token_source(config_.data, config_.seed, context.world_size(), config_.batch,
                                   config_.model.context, config_.model.vocab)),
         microbatch_(context, model_, config_.batch / config_.accumulate),
@@ -35,12 +38,16 @@ class Trainer {
         gradient_view_(view(parallel_.gradients())),
         tokens_(static_cast<std::size_t>(config_.batch * sequence_length())),
         pieces_(parallel_.pieces()),
-        const_pieces_(pieces_.begin(), pieces_.end()) {
+        const_pieces_(pieces_.begin(), pieces_.end()),
+        points_(context, *job.policy, job.checkpoints.parent, job.checkpoints.keep, job.avoided) {
     memory_.layout = &model_.layout();
     memory_.dtype = dtype_of<T>;
     for (T* tensor : parallel_.parameters().tensors) memory_.parameters.push_back(reinterpret_cast<std::byte*>(tensor));
     for (T* tensor : parallel_.gradients().tensors) memory_.gradients.push_back(reinterpret_cast<std::byte*>(tensor));
     memory_.pieces = pieces_;
+    activations_ = microbatch_.activations().named();
+    memory_.activations = activations_;
+    if (config_.guards.any()) counters_.guards = GuardHistory();
   }
 
   Task<RunResult> run() {
@@ -50,35 +57,62 @@ class Trainer {
     }
     bool continues = false;
     if (context_.generation() > 0 && config_.checkpoint.every_steps > 0) {
-      continues = co_await continue_from_newest();
+      continues = co_await go_back(0);
     } else if (job_.resume_from.has_value()) {
       co_await resume();
       continues = true;
     }
-    if (!continues) co_await start_fresh();
+    if (!continues) {
+      if (context_.generation() > 0) {
+        const std::string problem = co_await points_.gone_back(0);
+        report_problem(problem);
+      }
+      co_await start_fresh();
+    }
     job_.observer->on_start(context_.rank(), counters_.step, parameter_view_, state_digest());
     if (config_.eval_every > 0 && counters_.step == 0) co_await evaluate();
+    RunResult result;
     while (counters_.step < config_.steps) {
-      co_await step();
+      const Judgement judgement = co_await step();
+      if (judgement.reaction == Reaction::kStop) {
+        result.stopped = judgement.reason;
+        break;
+      }
+      if (goes_back(judgement.reaction)) {
+        co_await roll_back(judgement.reaction == Reaction::kRollbackAndSkipBatches);
+        continue;
+      }
       if (config_.eval_every > 0 && counters_.step % config_.eval_every == 0) co_await evaluate();
       const std::int64_t every = config_.checkpoint.every_steps;
       if (every > 0 && counters_.step % every == 0) co_await save();
     }
     enter(counters_.step, Phase::kEnd);
     job_.observer->on_end(context_.rank(), parameter_view_);
-    RunResult result;
     result.step = counters_.step;
     result.applied_steps = counters_.applied_steps;
     co_return result;
   }
 
  private:
-  void enter(std::int64_t step, Phase phase) {
+  TrainMoment moment(std::int64_t step, Phase phase) const {
+    TrainMoment here;
+    here.rank = context_.rank();
+    here.step = step;
+    here.phase = phase;
+    here.attempt = std::uint64_t{context_.generation()} << 32 | static_cast<std::uint64_t>(rollbacks_);
+    return here;
+  }
+
+  // In cost-only mode there is nothing to strike.
+  Disturbance* disturbance() const { return context_.storing() == Storing::kShapeOnly ? nullptr : job_.disturbance; }
+
+  void enter(std::int64_t step, Phase phase, bool may_strike = true) {
     context_.tracer().phase(step, phase);
-    // In cost-only mode there is nothing to strike.
-    if (job_.disturbance != nullptr && !pieces_.empty()) {
-      job_.disturbance->strike(context_.rank(), step, phase, memory_);
-    }
+    if (may_strike && disturbance() != nullptr) disturbance()->strike(moment(step, phase), memory_);
+  }
+
+  static bool goes_back(Reaction reaction) {
+    return reaction == Reaction::kRollback || reaction == Reaction::kRollbackAndSkipBatches;
   }
 
   std::int64_t sequence_length() const { return config_.model.context + 1; }
@@ -110,32 +144,71 @@ class Trainer {
   Task<> resume() {
     enter(*job_.resume_from, Phase::kLoad);
     counters_ = co_await load_training_state(context_, parallel_, job_.checkpoints, *job_.resume_from);
+    const std::string problem = co_await points_.resumed(counters_.step);
+    report_problem(problem);
   }
 
-  // After a restart; false where no checkpoint can be loaded.
-  Task<bool> continue_from_newest() {
+  // To the first checkpoint that the policy chooses and all ranks can load; false where there is none. The batches
+  // before `next_batch` are left out.
+  Task<bool> go_back(std::int64_t next_batch) {
     enter(0, Phase::kLoad);
-    const NewestState newest = co_await load_newest_training_state(context_, parallel_, job_.checkpoints);
-    if (newest.counters.has_value()) counters_ = *newest.counters;
+    FoundState found;
+    if (config_.checkpoint.every_steps > 0) {
+      CheckpointChoice choice = points_.choice();
+      found = co_await load_first_training_state(context_, parallel_, job_.checkpoints, std::move(choice));
+    }
     LoadReport report;
-    report.step = counters_.step;
-    report.loaded = newest.counters.has_value();
-    report.read = newest.read;
-    for (const RejectedCheckpoint& one : newest.rejected) {
+    report.loaded = found.counters.has_value();
+    if (report.loaded) {
+      counters_ = *found.counters;
+      const std::string problem = co_await points_.gone_back(counters_.step);
+      report_problem(problem);
+      report.step = counters_.step;
+    }
+    report.read = found.read;
+    report.skipped_batches = std::max<std::int64_t>(next_batch - (report.loaded ? counters_.batch_index : 0), 0);
+    for (const RejectedCheckpoint& one : found.rejected) {
       report.rejected.push_back("step " + std::to_string(one.step) + ": " + one.reason);
     }
     job_.observer->on_load(context_.rank(), report);
     co_return report.loaded;
   }
 
+  // After a guard's verdict, on all ranks alike.
+  Task<> roll_back(bool skip_batches) {
+    const std::int64_t next_batch = skip_batches ? counters_.batch_index + 1 : 0;
+    const std::int64_t failed_step = counters_.step + 1;
+    ++rollbacks_;
+    const bool loaded = co_await go_back(next_batch);
+    if (!loaded) {
+      counters_ = TrainCounters();
+      counters_.guards = GuardHistory();
+      parallel_.zero_moments();
+      const std::string problem = co_await points_.gone_back(0);
+      report_problem(problem);
+      co_await start_fresh();
+    }
+    points_.note_failure(counters_.step, failed_step);
+    counters_.batch_index = std::max(counters_.batch_index, next_batch);
+    job_.observer->on_start(context_.rank(), counters_.step, parameter_view_, state_digest());
+    if (config_.eval_every > 0 && counters_.step == 0) co_await evaluate();
+  }
+
   Task<> save() {
     enter(counters_.step, Phase::kCheckpoint);
-    const SaveResult result = co_await save_training_state(context_, parallel_, job_.checkpoints, counters_);
+    const SaveResult result = co_await save_training_state(context_, parallel_, job_.checkpoints, counters_,
+                                                           points_.must_keep(counters_.step));
+    if (result.saved()) points_.saved(counters_.step, result.deleted);
     CheckpointReport report;
     report.step = counters_.step;
     report.problem = result.problem;
     report.rotation_problem = result.rotation_problem;
     job_.observer->on_checkpoint(context_.rank(), report, state_digest());
+  }
+
+  // Of the checkpoint that the job stands on; training goes on.
+  void report_problem(const std::string& problem) {
+    if (!problem.empty()) job_.observer->on_checkpoint_problem(context_.rank(), counters_.step, problem);
   }
 
   // Of this rank's own chunks of master weights and moments, unit by unit.
@@ -164,8 +237,8 @@ class Trainer {
     return std::span(tokens_).subspan(static_cast<std::size_t>(index) * size, size);
   }
 
-  // One step: the batch in equal microbatches, the gradient averaged over ranks, one update.
-  Task<> step() {
+  // One step: the batch in equal microbatches, the gradient averaged over ranks, one update where the guards agree.
+  Task<Judgement> step() {
     StepReport report;
     report.began = context_.clock().now();
     report.step = counters_.step + 1;
@@ -174,35 +247,78 @@ class Trainer {
     enter(report.step, Phase::kData);
     fetch_tokens();
     parallel_.zero_gradients();
-    const double loss = co_await forward_backward(report.step);
+    double loss = co_await forward_backward(report.step);
     enter(report.step, Phase::kReduce);
+    ProgramError error = ProgramError::kNone;
+    if (disturbance() != nullptr) {
+      loss *= disturbance()->loss_factor(moment(report.step, Phase::kReduce));
+      error = disturbance()->program_error(moment(report.step, Phase::kReduce));
+    }
     job_.observer->on_gradients(context_.rank(), report.step, tokens_, parameter_view_, gradient_view_);
-    co_await parallel_.reduce_gradients();
+    co_await parallel_.reduce_gradients(error);
     const auto tokens = static_cast<double>(config_.batch * config_.model.context);
     const StepSums own = co_await parallel_.measure(loss, tokens);
     const std::vector<StepSums> sums = co_await parallel_.exchange_sums(own);
     const double divisor = collect(sums, report);
 
+    report.applied_steps = counters_.applied_steps;
+    Judgement judgement;
+    if (counters_.guards.has_value()) judgement = job_.policy->judge(report, *counters_.guards, rollbacks_);
+    if (judgement.reaction != Reaction::kGoOn) {
+      refuse(judgement, report);
+      co_return judgement;
+    }
+    const std::string problem = co_await points_.judged_well();
+    report_problem(problem);
     enter(report.step, Phase::kOptimizer);
     job_.observer->on_reduced(context_.rank(), report.step, const_pieces_);
     AdamStep adam;
     adam.config = config_.adam;
     adam.applied_step = counters_.applied_steps + 1;
-    adam.lr = learning_rate(config_.adam.lr, config_.schedule, config_.steps, config_.lr_spike, adam.applied_step);
+    adam.lr = scheduled_rate();
+    if (disturbance() != nullptr) adam.lr *= disturbance()->lr_factor(moment(report.step, Phase::kOptimizer));
     double factor = 1.0;
     if (config_.clip_norm.has_value()) factor = clip_factor(report.grad_norm, *config_.clip_norm);
     co_await parallel_.update(adam, divisor, factor);
 
     enter(report.step, Phase::kGather);
-    co_await parallel_.gather_parameters();
+    error = ProgramError::kNone;
+    if (disturbance() != nullptr) error = disturbance()->program_error(moment(report.step, Phase::kGather));
+    co_await parallel_.gather_parameters(error);
 
+    ++counters_.applied_steps;
+    if (counters_.guards.has_value()) note_applied(config_.guards, report.loss, *counters_.guards);
+    report.lr = adam.lr;
+    finish_step(report);
+    co_return judgement;
+  }
+
+  double scheduled_rate() const {
+    return learning_rate(config_.adam.lr, config_.schedule, config_.steps, config_.lr_spike,
+                         counters_.applied_steps + 1);
+  }
+
+  void finish_step(StepReport& report) {
     ++counters_.step;
     ++counters_.batch_index;
-    ++counters_.applied_steps;
-    report.lr = adam.lr;
     report.applied_steps = counters_.applied_steps;
     report.ended = context_.clock().now();
     job_.observer->on_step(context_.rank(), report, parameter_view_, const_pieces_);
+  }
+
+  // The step is not applied. A skipped one counts all the same; after any other the job goes back, or ends.
+  void refuse(const Judgement& judgement, StepReport& report) {
+    GuardReport guard;
+    guard.step = report.step;
+    guard.reaction = name_of(judgement.reaction);
+    guard.reason = judgement.reason;
+    guard.goes_back = goes_back(judgement.reaction);
+    job_.observer->on_guard(context_.rank(), guard);
+    if (judgement.reaction != Reaction::kSkipStep) return;
+    note_skipped(*counters_.guards);
+    report.skipped = true;
+    report.lr = scheduled_rate();
+    finish_step(report);
   }
 
   // The mean loss of this rank's batch; gradients of it are in parallel_.
@@ -211,10 +327,11 @@ class Trainer {
     const double scale = 1.0 / static_cast<double>(config_.accumulate);
     for (std::int64_t i = 0; i < config_.accumulate; ++i) {
       const std::span<const std::int32_t> tokens = microbatch_tokens(i);
-      enter(step, Phase::kForward);
+      // What strikes a phase strikes the first microbatch of it.
+      enter(step, Phase::kForward, i == 0);
       const double one = co_await microbatch_.forward(parameters_, tokens);
       loss += one;
-      enter(step, Phase::kBackward);
+      enter(step, Phase::kBackward, i == 0);
       co_await microbatch_.backward(parameters_, tokens, parallel_.gradients(), scale);
     }
     co_return loss* scale;
@@ -273,8 +390,11 @@ class Trainer {
   std::vector<std::int32_t> tokens_;  // (batch, context + 1)
   std::vector<ShardPiece> pieces_;
   std::vector<ConstShardPiece> const_pieces_;
+  std::vector<ActivationTensor> activations_;
   StateMemory memory_;
   TrainCounters counters_;
+  std::int64_t rollbacks_ = 0;  // of this generation
+  RecoveryPoints points_;
 };
 
 template <class T>
@@ -289,6 +409,7 @@ Task<RunResult> run_trainer(RankContext& context, const TrainJob& job) {
 CheckpointPlan make_checkpoint_plan(const TrainConfig& config) {
   CheckpointPlan plan;
   plan.keep = config.checkpoint.keep;
+  plan.has_guards = config.guards.any();
   plan.schedule.lr = config.adam.lr;
   plan.schedule.warmup_steps = config.schedule.warmup_steps;
   plan.schedule.cosine = config.schedule.cosine;
@@ -304,6 +425,7 @@ CheckpointPlan make_checkpoint_plan(const TrainConfig& config) {
 }
 
 Task<RunResult> rank_main(RankContext& context, const TrainJob& job) {
+  CHECK(job.policy != nullptr);
   if (job.config.dtype == DType::kFloat64) return run_trainer<double>(context, job);
   CHECK(job.config.dtype == DType::kFloat32);
   return run_trainer<float>(context, job);

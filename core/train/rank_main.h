@@ -2,12 +2,15 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "core/parallel/checkpoint_io.h"
 #include "core/runtime/rank_context.h"
 #include "core/train/config.h"
 #include "core/train/disturbance.h"
 #include "core/train/observer.h"
+#include "core/train/recovery_policy.h"
 
 namespace rehearse {
 
@@ -15,10 +18,16 @@ namespace rehearse {
 struct TrainJob {
   TrainConfig config;
   CheckpointPlan checkpoints;
+  // What is decided when something goes wrong; outlives the job.
+  const RecoveryPolicy* policy = nullptr;
   // Continue from this step's checkpoint; a fresh start without it. A job that was restarted (a context of a generation
-  // above 0) continues from the newest checkpoint that all ranks can load instead, and starts afresh where there is
-  // none.
+  // above 0) continues from the first checkpoint of the policy's order that all ranks can load instead, and starts
+  // afresh where there is none.
   std::optional<std::int64_t> resume_from;
+  // Checkpoints that led to the same failure twice, as the launcher of a restarted job knows.
+  std::vector<std::int64_t> avoided;
+  // A message of a collective that is waited for longer fails it.
+  Duration collective_timeout = kForever;
   TrainObserver* observer = nullptr;
   Disturbance* disturbance = nullptr;  // null: nothing strikes
 };
@@ -29,6 +38,7 @@ CheckpointPlan make_checkpoint_plan(const TrainConfig& config);
 struct RunResult {
   std::int64_t step = 0;           // the last that was finished
   std::int64_t applied_steps = 0;  // updates of the weights
+  std::string stopped;             // why a guard ended the job before its last step; empty where none did
 };
 
 // What every rank of a training job runs. Throws CommError, StorageError and, where the checkpoint it is to resume from

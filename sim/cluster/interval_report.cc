@@ -37,8 +37,8 @@ std::optional<IntervalReport> report_of(const Scenario& scenario, const Measured
 }
 
 // A job that was given up failed once more than it came back.
-double failures_of(std::size_t recoveries, Outcome outcome) {
-  return static_cast<double>(recoveries) + (outcome == Outcome::kFailed ? 1 : 0);
+double failures_of(std::int64_t restarts, Outcome outcome) {
+  return static_cast<double>(restarts) + (outcome == Outcome::kFailed ? 1 : 0);
 }
 
 }  // namespace
@@ -54,7 +54,8 @@ std::optional<IntervalReport> interval_report(const Scenario& scenario, const Tr
   if (record.save_cost.has_value()) measured.save = record.save_cost->to_seconds();
   measured.restart = mean_restart_seconds(record.recoveries);
   measured.goodput = goodput_of(record);
-  measured.failures = record.recoveries.empty() ? 0 : failures_of(record.recoveries.size(), record.outcome);
+  const std::int64_t restarts = restarts_of(record.recoveries);
+  measured.failures = restarts == 0 ? 0 : failures_of(restarts, record.outcome);
   measured.seconds = record.simulated.since_start().to_seconds();
   return report_of(scenario, measured);
 }
@@ -71,7 +72,7 @@ std::optional<IntervalReport> interval_report(const Scenario& scenario, const Jo
   }
   measured.restart = mean_restart_seconds(record.recoveries);
   measured.goodput = goodput_of(record);
-  measured.failures = failures_of(record.recoveries.size(), record.outcome);
+  measured.failures = failures_of(restarts_of(record.recoveries), record.outcome);
   measured.seconds = record.simulated.since_start().to_seconds();
   return report_of(scenario, measured);
 }

@@ -4,48 +4,67 @@
 #include <limits>
 #include <set>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include "core/base/check.h"
 #include "core/base/digest.h"
+#include "sim/cluster/job_checkpoints.h"
 #include "sim/cluster/rate_failures.h"
 #include "sim/kernel/kernel.h"
 
 namespace rehearse {
 namespace {
 
-// The decisions that recovery takes, all in one place.
-class JobPolicy {
- public:
-  JobPolicy(const RecoveryConfig& config, std::int64_t keep) : config_(config), keep_(keep) {}
-
-  // Whether the job is restarted after one more failure.
-  bool restarts(std::size_t recoveries) const { return std::cmp_less(recoveries, config_.max_restarts); }
-  // The checkpoint to go back to: the step, or nothing for the start.
-  std::optional<std::int64_t> checkpoint() const {
-    if (kept_.empty()) return std::nullopt;
-    return kept_.back();
-  }
-  void on_published(std::int64_t step) {
-    kept_.push_back(step);
-    if (keep_ > 0 && std::cmp_greater(kept_.size(), keep_)) kept_.pop_front();
-  }
-
- private:
-  RecoveryConfig config_;
-  std::int64_t keep_;
-  std::deque<std::int64_t> kept_;  // oldest first
+// A failure at a time that the scenario names.
+struct TimedFailure {
+  TimePoint time;
+  int rank = 0;
+  FailureKind kind = FailureKind::kProcess;
 };
+
+std::vector<TimedFailure> timed_failures(const FaultPlan& plan) {
+  std::vector<TimedFailure> all;
+  for (const Fault& fault : plan.faults) {
+    TimedFailure one;
+    CHECK(fault.when.time.has_value());
+    one.time = *fault.when.time;
+    one.rank = fault.when.at.rank;
+    if (const auto* crash = std::get_if<CrashFault>(&fault.kind)) {
+      one.kind = crash->kind == CrashKind::kHost ? FailureKind::kHost : FailureKind::kProcess;
+    } else {
+      CHECK(std::holds_alternative<HangFault>(fault.kind));
+      one.kind = FailureKind::kHang;
+    }
+    all.push_back(one);
+  }
+  return all;
+}
+
+// What has become of a rank, in words.
+const char* fate_of(FailureKind kind) {
+  switch (kind) {
+    case FailureKind::kProcess:
+      return " crashed";
+    case FailureKind::kHost:
+      return " was lost with its host";
+    case FailureKind::kHang:
+      return " hung";
+  }
+  check_failed(__FILE__, __LINE__, "unknown kind of a failure");
+}
 
 std::int64_t divide_up(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
 
 class JobModel : private EventSink {
  public:
-  explicit JobModel(const Scenario& scenario)
+  JobModel(const Scenario& scenario, const RecoveryPolicy& policy)
       : job_(*scenario.job),
         recovery_(scenario.recovery),
         latency_(scenario.network.latency),
-        policy_(scenario.recovery, job_.keep),
-        crashes_(scenario.faults.crashes),
+        policy_(policy),
+        checkpoints_(policy, job_.keep),
+        timed_(timed_failures(scenario.faults)),
         rate_failures_(kernel_, scenario.faults.rates, scenario.ranks, scenario.seed,
                        [this](const FailureCause& cause, const DrawnFailure& failure) {
                          strike(failure.rank, cause.kind, cause.words);
@@ -54,8 +73,8 @@ class JobModel : private EventSink {
   JobRecord run() {
     kernel_.process_started();
     if (job_.time.has_value()) schedule(TimePoint::at(*job_.time), Event::kTimeUp, 0);
-    for (std::size_t i = 0; i < crashes_.size(); ++i) {
-      kernel_.schedule_background(*crashes_[i].time, this, argument_of(Event::kCrash, i));
+    for (std::size_t i = 0; i < timed_.size(); ++i) {
+      kernel_.schedule_background(timed_[i].time, this, argument_of(Event::kFailure, i));
     }
     rate_failures_.start();
     begin_training(job_.start);
@@ -64,7 +83,6 @@ class JobModel : private EventSink {
     record_.steps = standing_;
     record_.useful = job_.step * standing_;
     record_.events = kernel_.events();
-    for (RecoveryRecord& recovery : recoveries_) record_.recoveries.push_back(std::move(recovery));
     record_.event_digest = digest_.finish_hex();
     return std::move(record_);
   }
@@ -73,10 +91,20 @@ class JobModel : private EventSink {
   // What the ranks are at, and what the supervisor is at.
   enum class Doing : std::uint8_t { kStarting, kTraining, kSaving, kNothing };
   enum class Supervision : std::uint8_t { kRunning, kFailing, kStopping, kWaiting };
-  enum class Event : std::uint64_t { kStarted, kTrained, kPublished, kSaved, kHeard, kStop, kRestart, kCrash, kTimeUp };
+  enum class Event : std::uint64_t {
+    kStarted,
+    kTrained,
+    kPublished,
+    kSaved,
+    kHeard,
+    kStop,
+    kRestart,
+    kFailure,
+    kTimeUp
+  };
 
   // An event's argument: what it is in the low byte, above it a number: of the activity that it ends, so that one that
-  // was cut short ends nothing; or the index of a crash.
+  // was cut short ends nothing; or the index of a failure.
   static std::uint64_t argument_of(Event event, std::uint64_t number) {
     return static_cast<std::uint64_t>(event) | number << 8;
   }
@@ -106,9 +134,8 @@ class JobModel : private EventSink {
         return on_stop();
       case Event::kRestart:
         return on_restart();
-      case Event::kCrash:
-        return strike(crashes_[number].at.rank,
-                      crashes_[number].kind == CrashKind::kHost ? FailureKind::kHost : FailureKind::kProcess, "");
+      case Event::kFailure:
+        return strike(timed_[number].rank, timed_[number].kind, "");
       case Event::kTimeUp:
         interrupt();
         note("time is up", standing_);
@@ -125,14 +152,14 @@ class JobModel : private EventSink {
   }
 
   void on_started() {
-    if (!recoveries_.empty()) {
-      RecoveryRecord& recovery = recoveries_.back();
+    if (!record_.recoveries.empty()) {
+      RecoveryRecord& recovery = record_.recoveries.back();
       recovery.resumed = kernel_.now();
-      recovery.resumed_step = resume_at_;
-      recovery.from_checkpoint = policy_.checkpoint().has_value();
-      record_.lost_steps += standing_ - resume_at_;
+      recovery.resumed_step = resume_at_.value_or(0);
+      recovery.from_checkpoint = resume_at_.has_value();
+      record_.lost_steps += recovery.last_step - recovery.resumed_step;
       record_.down = record_.down + (kernel_.now() - down_since_);
-      standing_ = resume_at_;
+      standing_ = recovery.resumed_step;
     }
     note("trains on after step", standing_);
     train();
@@ -176,11 +203,12 @@ class JobModel : private EventSink {
   void on_published() {
     note("has a checkpoint of step", standing_);
     ++record_.saves;
-    policy_.on_published(standing_);
+    checkpoints_.publish(standing_);
   }
 
   void on_saved() {
     record_.saving = record_.saving + job_.save;
+    checkpoints_.saved(standing_);
     train();
   }
 
@@ -198,9 +226,19 @@ class JobModel : private EventSink {
     interrupt();
     // Rank 0 goes on alone with what all have written.
     if (rank == 0 || !written_) ++publication_;
-    const bool crashed = crash_kind_of(kind) == CrashKind::kProcess;
-    fail("rank " + std::to_string(rank) + (crashed ? " crashed" : " was lost with its host"),
-         crashed ? latency_ : recovery_.heartbeat_timeout);
+    fail("rank " + std::to_string(rank) + fate_of(kind), time_until_heard(kind));
+  }
+
+  Duration time_until_heard(FailureKind kind) const {
+    switch (kind) {
+      case FailureKind::kProcess:
+        return latency_;
+      case FailureKind::kHost:
+        return recovery_.heartbeat_timeout;
+      case FailureKind::kHang:
+        return recovery_.collective_timeout + latency_;
+    }
+    check_failed(__FILE__, __LINE__, "unknown kind of a failure");
   }
 
   // What the ranks are at ends here: steps that are whole count.
@@ -210,7 +248,7 @@ class JobModel : private EventSink {
     if (doing_ == Doing::kSaving) record_.saving = record_.saving + since;
     if (doing_ != Doing::kNothing) written_ = doing_ == Doing::kSaving && since >= job_.written;
     // Time is lost from the first failure on.
-    if (doing_ == Doing::kTraining || doing_ == Doing::kSaving || recoveries_.empty()) {
+    if (doing_ == Doing::kTraining || doing_ == Doing::kSaving || record_.recoveries.empty()) {
       if (doing_ != Doing::kNothing) down_since_ = kernel_.now();
     }
     doing_ = Doing::kNothing;
@@ -242,28 +280,35 @@ class JobModel : private EventSink {
 
   void on_stop() {
     ++publication_;
-    if (!policy_.restarts(recoveries_.size())) {
+    JobFailure failure;
+    failure.cause = open_.cause;
+    failure.restarts = std::ssize(record_.recoveries);
+    const RestartDecision decision = policy_.on_failure(failure);
+    if (!decision.restart) {
       record_.outcome = Outcome::kFailed;
-      record_.failure = open_.cause + ", and the " + std::to_string(recovery_.max_restarts) +
-                        " restarts that recovery allows are used";
+      record_.failure =
+          open_.cause + ", and the " + std::to_string(failure.restarts) + " restarts that recovery allows are used";
       note("is given up after step", standing_);
       return end();
     }
     supervision_ = Supervision::kWaiting;
-    schedule(kernel_.now() + recovery_.restart_delay, Event::kRestart, 0);
+    schedule(kernel_.now() + decision.delay, Event::kRestart, 0);
   }
 
   void on_restart() {
     open_.generation = ++generation_;
     open_.restarted = kernel_.now();
     open_.last_step = standing_;
-    recoveries_.push_back(open_);
+    if (!record_.recoveries.empty()) {
+      const auto blamed = blamed_checkpoint(record_.recoveries.back(), open_);
+      if (blamed.has_value()) checkpoints_.avoid(*blamed);
+    }
     supervision_ = Supervision::kRunning;
     dead_.clear();
     note("starts generation", generation_);
-    const std::optional<std::int64_t> checkpoint = policy_.checkpoint();
-    resume_at_ = checkpoint.value_or(0);
-    begin_training(checkpoint.has_value() ? job_.load : job_.start_again);
+    resume_at_ = checkpoints_.go_back();
+    record_.recoveries.push_back(open_);
+    begin_training(resume_at_.has_value() ? job_.load : job_.start_again);
   }
 
   void end() {
@@ -280,27 +325,27 @@ class JobModel : private EventSink {
   const JobConfig& job_;
   const RecoveryConfig& recovery_;
   Duration latency_;
-  JobPolicy policy_;
+  const RecoveryPolicy& policy_;
+  JobCheckpoints checkpoints_;
   Kernel kernel_;
-  const std::vector<CrashFault>& crashes_;
+  std::vector<TimedFailure> timed_;
   RateFailures rate_failures_;
 
   Doing doing_ = Doing::kStarting;
-  TimePoint began_;                // what the ranks are at
-  std::int64_t training_ = 0;      // steps until the next save or the end
-  std::uint64_t activity_ = 0;     // what the ranks are at, counted
-  std::uint64_t publication_ = 0;  // the newest save, counted
-  bool written_ = false;           // the save that was cut short has every rank's part
-  std::int64_t standing_ = 0;      // the last step that is done
-  std::int64_t resume_at_ = 0;     // the step that the ranks load
-  std::set<int> dead_;             // ranks, since they were started
+  TimePoint began_;                        // what the ranks are at
+  std::int64_t training_ = 0;              // steps until the next save or the end
+  std::uint64_t activity_ = 0;             // what the ranks are at, counted
+  std::uint64_t publication_ = 0;          // the newest save, counted
+  bool written_ = false;                   // the save that was cut short has every rank's part
+  std::int64_t standing_ = 0;              // the last step that is done
+  std::optional<std::int64_t> resume_at_;  // the checkpoint that the ranks load
+  std::set<int> dead_;                     // ranks, since they were started
 
   Supervision supervision_ = Supervision::kRunning;
   TimePoint heard_at_;
   TimePoint down_since_;
   std::uint32_t generation_ = 0;
   RecoveryRecord open_;
-  std::deque<RecoveryRecord> recoveries_;
   JobRecord record_;
   Sha256 digest_;
 };
@@ -316,7 +361,7 @@ std::optional<double> mean_restart_seconds(const std::vector<RecoveryRecord>& re
   double sum = 0;
   int count = 0;
   for (const RecoveryRecord& recovery : recoveries) {
-    if (recovery.resumed <= recovery.failed) continue;
+    if (recovery.kind != RecoveryRecord::Kind::kRestart || recovery.resumed <= recovery.failed) continue;
     sum += (recovery.resumed - recovery.failed).to_seconds();
     ++count;
   }
@@ -324,9 +369,10 @@ std::optional<double> mean_restart_seconds(const std::vector<RecoveryRecord>& re
   return sum / count;
 }
 
-JobRecord run_job(const Scenario& scenario) {
+JobRecord run_job(const Scenario& scenario, const RecoveryPolicy* policy) {
   CHECK(scenario.job.has_value());
-  JobModel model(scenario);
+  const StandardPolicy standard(GuardConfig(), scenario.recovery.max_restarts, scenario.recovery.restart_delay);
+  JobModel model(scenario, policy != nullptr ? *policy : standard);
   return model.run();
 }
 

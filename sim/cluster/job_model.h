@@ -1,12 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/base/units.h"
+#include "core/train/recovery_policy.h"
 #include "sim/cluster/supervisor.h"
 #include "sim/config/scenario.h"
 #include "sim/fault/failure_rates.h"
@@ -18,7 +18,7 @@ struct RankFailure {
   TimePoint time;
   int rank = 0;
   FailureKind kind = FailureKind::kProcess;
-  std::string cause;  // of the rate that drew it; empty for a crash that the scenario names
+  std::string cause;  // of the rate that drew it; empty for one that the scenario names
 };
 
 // What became of a job.
@@ -44,15 +44,18 @@ struct JobRecord {
 // Training that stands over all time, as in the full simulation.
 double goodput_of(const JobRecord& record);
 
-// Of the recoveries that came to training again, from the failure on: nothing where there is none.
+// Of the restarts that came to training again, from the failure on: nothing where there is none.
 std::optional<double> mean_restart_seconds(const std::vector<RecoveryRecord>& recoveries);
 
 // Runs a scenario's job { }: failures, detection, restarts, loads and saves are events, steps are counted between them.
 // No ranks, no messages, no arithmetic; the fault plan and the rules of recovery are those of the full simulation
-// (supervisor.h). Throws Error where virtual time runs out.
+// (supervisor.h). `policy` decides instead of the scenario's rules; there are no guards, so all checkpoints are trusted
+// and no step is judged. Throws Error where virtual time runs out.
 //
-// Exact beside the full simulation as long as that one's steps, saves and loads all take the given times, and no crash
-// falls between the first rank's and the last rank's end of a step, a save or a load, which here is one moment.
-JobRecord run_job(const Scenario& scenario);
+// Exact beside the full simulation as long as that one's steps, saves and loads all take the given times, and no
+// failure falls between the first rank's and the last rank's end of a step, a save or a load, which here is one moment.
+// Of a rank that hangs it is the watchdog that is not exact: here it starts when the rank stops, there when its peers
+// wait for it.
+JobRecord run_job(const Scenario& scenario, const RecoveryPolicy* policy = nullptr);
 
 }  // namespace rehearse

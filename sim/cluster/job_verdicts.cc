@@ -27,6 +27,7 @@ std::vector<Verdict> judge_job(const Scenario& scenario, const JobRecord& record
     verdicts.push_back(verdict("recoveries", found == *expect.recoveries,
                                "restarted " + std::to_string(found) + (found == 1 ? " time" : " times")));
   }
+  judge_cause(expect, record.failure, record.recoveries, verdicts);
   judge_work(expect, record.lost_steps, goodput_of(record), verdicts);
   if (expect.final_step.has_value()) {
     verdicts.push_back(verdict("final_step", record.steps == *expect.final_step,

@@ -16,17 +16,21 @@ RateFailures::RateFailures(Kernel& kernel, const std::vector<FailureRate>& rates
   }
 }
 
-void RateFailures::start() {
+void RateFailures::start(TimePoint began) {
+  began_ = began;
   for (std::size_t i = 0; i < sources_.size(); ++i) {
-    for (int node = 0; node < sources_[i].draws.nodes(); ++node) schedule(i, node, 0);
+    for (int node = 0; node < sources_[i].draws.nodes(); ++node) schedule(i, node, 0, TimePoint());
   }
 }
 
-void RateFailures::schedule(std::size_t source, int node, std::int64_t number) {
-  const auto next = sources_[source].draws.draw(node, number, kernel_.now());
+void RateFailures::schedule(std::size_t source, int node, std::int64_t number, TimePoint previous) {
+  const FailureDraws& draws = sources_[source].draws;
+  auto next = draws.draw(node, number, previous);
+  while (next.has_value() && next->time < began_) next = draws.draw(node, next->number + 1, next->time);
   if (!next.has_value()) return;
   sources_[source].due[static_cast<std::size_t>(node)] = *next;
-  kernel_.schedule_background(next->time, this, source << 32 | static_cast<std::uint64_t>(node));
+  const TimePoint here = TimePoint::at(next->time - began_);
+  kernel_.schedule_background(here, this, source << 32 | static_cast<std::uint64_t>(node));
 }
 
 void RateFailures::on_event(std::uint64_t argument) {
@@ -37,7 +41,7 @@ void RateFailures::on_event(std::uint64_t argument) {
     event.rank = failure.rank;
     kernel_.record(event);
   }
-  schedule(source, failure.node, failure.number + 1);
+  schedule(source, failure.node, failure.number + 1, failure.time);
   strike_(rates_[source].causes[failure.cause], failure);
 }
 
@@ -47,10 +51,6 @@ std::string words_of(const FailureCause& cause) {
                                                          : "the rank hangs";
   if (!cause.words.empty()) text += ": " + cause.words;
   return text;
-}
-
-CrashKind crash_kind_of(FailureKind kind) {
-  return kind == FailureKind::kProcess ? CrashKind::kProcess : CrashKind::kHost;
 }
 
 }  // namespace rehearse

@@ -21,8 +21,9 @@ class RateFailures : private EventSink {
   // `rates` outlives this.
   RateFailures(Kernel& kernel, const std::vector<FailureRate>& rates, int ranks, std::uint64_t seed, Strike strike);
 
-  // Schedules the first failure of every node.
-  void start();
+  // Schedules the first failure of every node. A run that continues another's, which had come to `began` on its own
+  // clock, has that one's failures from there on.
+  void start(TimePoint began = TimePoint());
 
  private:
   struct Source {
@@ -30,19 +31,19 @@ class RateFailures : private EventSink {
     std::vector<DrawnFailure> due;  // by node: its next failure, where one is scheduled
   };
 
-  void schedule(std::size_t source, int node, std::int64_t number);
+  // The node's failure `number` or the first after it that is still to come; `previous` is the one before, on the clock
+  // of the first run.
+  void schedule(std::size_t source, int node, std::int64_t number, TimePoint previous);
   void on_event(std::uint64_t argument) override;
 
   Kernel& kernel_;
   const std::vector<FailureRate>& rates_;
   Strike strike_;
   std::vector<Source> sources_;  // by rate
+  TimePoint began_;
 };
 
 // "the process crashes: GPU HBM3 memory"
 std::string words_of(const FailureCause& cause);
-
-// What a failure of this kind does to a rank. One that hangs is silent like a lost host: its supervisor misses it.
-CrashKind crash_kind_of(FailureKind kind);
 
 }  // namespace rehearse

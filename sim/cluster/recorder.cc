@@ -27,6 +27,12 @@ void ObserverFan::on_eval(int rank, std::int64_t step, double loss) {
 void ObserverFan::on_checkpoint(int rank, const CheckpointReport& report, Digest128 optimizer_state) {
   for (TrainObserver* observer : observers_) observer->on_checkpoint(rank, report, optimizer_state);
 }
+void ObserverFan::on_checkpoint_problem(int rank, std::int64_t step, const std::string& problem) {
+  for (TrainObserver* observer : observers_) observer->on_checkpoint_problem(rank, step, problem);
+}
+void ObserverFan::on_guard(int rank, const GuardReport& report) {
+  for (TrainObserver* observer : observers_) observer->on_guard(rank, report);
+}
 void ObserverFan::on_load(int rank, const LoadReport& report) {
   for (TrainObserver* observer : observers_) observer->on_load(rank, report);
 }
@@ -40,32 +46,93 @@ void Recorder::on_start(int rank, std::int64_t step, const TensorsView&, Digest1
     record_.start_optimizer_state[rank] = optimizer_state;
     if (ranks_started_ == scenario_.ranks) record_.start_parameters = agreement_.after(step).digest;
   }
-  if (generation_ == 0) return;
+  if (!recovering_) return;
+  RecoveryRecord& recovery = record_.recoveries.back();
   if (ranks_started_ == 1) {
-    // What came after the state that the job goes back to is done again.
-    std::erase_if(record_.steps, [step](const StepRecord& one) { return one.report.step > step; });
-    std::erase_if(record_.evals, [step](const EvalRecord& one) { return one.step > step || step == 0; });
+    go_to(step);
     std::erase_if(record_.checkpoint_failures, [step](const CheckpointFailure& one) { return one.step > step; });
     // It may have been published without rank 0 having come to say so.
-    if (step >= record_.first_step && !is_committed(step)) commit(step);
+    if (recovery.from_checkpoint && step >= record_.first_step && !is_committed(step)) commit(step);
   }
-  if (recovery_ != nullptr && ranks_started_ == scenario_.ranks) {
-    recovery_->resumed = world_->now();
-    recovery_->resumed_step = step;
-    if (hooks_.on_recovery) hooks_.on_recovery(*recovery_);
-    recovery_ = nullptr;
+  if (ranks_started_ < scenario_.ranks) return;
+  recovery.resumed = world_->now();
+  recovery.resumed_step = step;
+  recovery.last_step = std::max(recovery.last_step, step);
+  recovering_ = false;
+  if (hooks_.on_recovery) hooks_.on_recovery(recovery);
+}
+
+// All ranks come to the same verdict: the first speaks for them.
+void Recorder::on_guard(int, const GuardReport& report) {
+  const bool heard = report.goes_back ? recovering_ : guarded_step_ == report.step && guarded_attempt_ == attempt();
+  if (heard) return;
+  guarded_step_ = report.step;
+  guarded_attempt_ = attempt();
+  GuardRecord guard;
+  guard.time = world_->now();
+  guard.report = report;
+  record_.guards.push_back(guard);
+  if (report.goes_back) {
+    RecoveryRecord recovery;
+    recovery.kind = RecoveryRecord::Kind::kRollback;
+    recovery.cause = report.reason;
+    recovery.generation = generation_;
+    recovery.failed = world_->now();
+    recovery.detected = world_->now();
+    recovery.restarted = world_->now();
+    begin_recovery(recovery);
+    if (on_rollback_) on_rollback_();
+  }
+}
+
+void Recorder::go_to(std::int64_t step) {
+  // What came after is done again.
+  while (!record_.steps.empty() && record_.steps.back().report.step > step) {
+    const StepRecord& last = record_.steps.back();
+    undone_steps_.insert_or_assign(last.report.step, last);
+    record_.steps.pop_back();
+  }
+  while (!record_.evals.empty() && (record_.evals.back().step > step || step == 0)) {
+    undone_evals_.insert_or_assign(record_.evals.back().step, record_.evals.back());
+    record_.evals.pop_back();
+  }
+  // A checkpoint that could not be read before takes the job further than it had come again.
+  for (std::int64_t next = last_step() + 1; next <= step; ++next) {
+    const auto step_record = undone_steps_.find(next);
+    if (step_record == undone_steps_.end()) {
+      // Done by the run that this one continues: the record begins after it.
+      record_.steps.clear();
+      record_.evals.clear();
+      continue;
+    }
+    record_.steps.push_back(step_record->second);
+    const auto eval = undone_evals_.find(next);
+    if (eval != undone_evals_.end()) record_.evals.push_back(eval->second);
   }
 }
 
 void Recorder::on_load(int, const LoadReport& report) {
-  if (recovery_ == nullptr) return;
-  recovery_->from_checkpoint = report.loaded;
-  recovery_->read += report.read;
-  recovery_->rejected = report.rejected;
+  if (!recovering_) return;
+  RecoveryRecord& recovery = record_.recoveries.back();
+  recovery.from_checkpoint = report.loaded;
+  recovery.read += report.read;
+  recovery.rejected = report.rejected;
+  recovery.skipped_batches = report.skipped_batches;
 }
 
-void Recorder::restart(std::uint32_t generation) {
-  generation_ = generation;
+void Recorder::restart(const RecoveryRecord& recovery) {
+  generation_ = recovery.generation;
+  begin_recovery(recovery);
+  const auto& all = record_.recoveries;
+  if (all.size() < 2) return;
+  const auto blamed = blamed_checkpoint(all[all.size() - 2], all.back());
+  if (blamed && std::find(avoided_.begin(), avoided_.end(), *blamed) == avoided_.end()) avoided_.push_back(*blamed);
+}
+
+void Recorder::begin_recovery(const RecoveryRecord& recovery) {
+  record_.recoveries.push_back(recovery);
+  record_.recoveries.back().last_step = last_step();
+  recovering_ = true;
   ranks_in_step_ = 0;
   ranks_started_ = 0;
 }
@@ -97,7 +164,7 @@ void Recorder::on_step(int, const StepReport& report, const TensorsView&, std::s
   }
   open_step_.attempt = ++attempts_[report.step];
   open_step_.generation = generation_;
-  open_step_.recoveries = static_cast<std::int64_t>(generation_);
+  open_step_.recoveries = static_cast<std::int64_t>(record_.recoveries.size());
   record_.steps.push_back(open_step_);
   if (hooks_.on_step) hooks_.on_step(open_step_, scenario_.train.steps);
 }
@@ -121,9 +188,9 @@ CheckpointRecord Recorder::checkpoint_on_disk(std::int64_t step) const {
 void Recorder::on_checkpoint(int rank, const CheckpointReport& report, Digest128 optimizer_state) {
   if (scenario_.expect.resume_from == report.step) record_.resume_optimizer_state[rank] = optimizer_state;
   if (rank != 0) return;
+  if (!report.rotation_problem.empty() || !report.problem.empty()) ++record_.failed_saves;
   if (!report.rotation_problem.empty()) {
-    record_.checkpoint_failures.push_back(
-        CheckpointFailure{report.step, "saved, but older ones could not be deleted: " + report.rotation_problem});
+    record_.checkpoint_failures.push_back(CheckpointFailure{report.step, "saved, but " + report.rotation_problem});
   }
   if (!report.problem.empty()) {
     record_.checkpoint_failures.push_back(CheckpointFailure{report.step, report.problem});
@@ -132,8 +199,14 @@ void Recorder::on_checkpoint(int rank, const CheckpointReport& report, Digest128
   commit(report.step);
 }
 
+void Recorder::on_checkpoint_problem(int, std::int64_t step, const std::string& problem) {
+  ++record_.failed_saves;
+  record_.checkpoint_failures.push_back(CheckpointFailure{step, problem});
+}
+
 void Recorder::commit(std::int64_t step) {
   if (!is_committed(step)) committed_.push_back(step);
+  std::erase(avoided_, step);
   const CheckpointRecord checkpoint = checkpoint_on_disk(step);
   if (scenario_.expect.resume_from == step) record_.resume_checkpoint = checkpoint;
   if (hooks_.on_checkpoint) hooks_.on_checkpoint(checkpoint);
@@ -166,6 +239,13 @@ void Recorder::on_end(int rank, const TensorsView& parameters) {
 
 void RankTracer::collective_begin(const Call& call, Bytes) {
   open_.push_back(Open{call.group->id, call.sequence, kernel_.now()});
+  std::uint64_t& next = next_[call.group->id];
+  next = std::max(next, call.sequence + 1);
+}
+
+bool RankTracer::has_called(std::uint32_t group_id, std::uint64_t sequence) const {
+  const auto next = next_.find(group_id);
+  return next != next_.end() && sequence < next->second;
 }
 
 void RankTracer::collective_end(const Call& call) {

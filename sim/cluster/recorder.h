@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <map>
 #include <memory>
 #include <utility>
@@ -29,6 +30,8 @@ class ObserverFan : public TrainObserver {
   void on_gradients(int rank, std::int64_t step, std::span<const std::int32_t> tokens, const TensorsView& parameters,
                     const TensorsView& gradients) override;
   void on_reduced(int rank, std::int64_t step, std::span<const ConstShardPiece> pieces) override;
+  void on_checkpoint_problem(int rank, std::int64_t step, const std::string& problem) override;
+  void on_guard(int rank, const GuardReport& report) override;
   void on_load(int rank, const LoadReport& report) override;
   void on_step(int rank, const StepReport& report, const TensorsView& parameters,
                std::span<const ConstShardPiece> pieces) override;
@@ -60,26 +63,36 @@ class Recorder : public TrainObserver {
                std::span<const ConstShardPiece> pieces) override;
   void on_eval(int rank, std::int64_t step, double loss) override;
   void on_checkpoint(int rank, const CheckpointReport& report, Digest128 optimizer_state) override;
+  void on_checkpoint_problem(int rank, std::int64_t step, const std::string& problem) override;
+  void on_guard(int rank, const GuardReport& report) override;
   void on_load(int rank, const LoadReport& report) override;
   void on_end(int rank, const TensorsView& parameters) override;
 
   // Whose memory the steps record; before the first of them.
   void watch(const World* world) { world_ = world; }
 
-  // The job starts again in this generation.
-  void restart(std::uint32_t generation);
-  // The recovery that the ranks are in; null where they are in none. Set at a restart.
-  void watch(RecoveryRecord* recovery) { recovery_ = recovery; }
+  // The job starts again.
+  void restart(const RecoveryRecord& recovery);
+  // Which attempt at training this is: one more after each restart and each rollback.
+  std::uint32_t attempt() const { return static_cast<std::uint32_t>(record_.recoveries.size()); }
+  // Told when the job is about to go back because of a guard.
+  void set_rollback_listener(std::function<void()> listener) { on_rollback_ = std::move(listener); }
 
   // The last step that every rank has finished; before first_step where none is.
   std::int64_t last_step() const {
     return record_.steps.empty() ? record_.first_step - 1 : record_.steps.back().report.step;
   }
 
+  // Checkpoints that led to the same failure twice, and have not been saved anew.
+  std::vector<std::int64_t> avoided() const { return avoided_; }
+
   // At the end: the checkpoints that are on the disk.
   void list_checkpoints();
 
  private:
+  // The record is that of a job which has done `step` and nothing after it.
+  void go_to(std::int64_t step);
+  void begin_recovery(const RecoveryRecord& recovery);
   // The checkpoint of the step counts from now on.
   void commit(std::int64_t step);
   bool is_committed(std::int64_t step) const {
@@ -100,9 +113,16 @@ class Recorder : public TrainObserver {
   int ranks_in_step_ = 0;
   int ranks_started_ = 0;
   std::uint32_t generation_ = 0;
-  RecoveryRecord* recovery_ = nullptr;
+  bool recovering_ = false;        // the latest recovery has not come to its end
+  std::int64_t guarded_step_ = 0;  // the latest attempt and step that a guard spoke about
+  std::uint32_t guarded_attempt_ = 0;
+  std::function<void()> on_rollback_;
   std::map<std::int64_t, std::int64_t> attempts_;  // by step
   std::vector<std::int64_t> committed_;
+  std::vector<std::int64_t> avoided_;
+  // The newest attempts that were taken out of the record.
+  std::map<std::int64_t, StepRecord> undone_steps_;
+  std::map<std::int64_t, EvalRecord> undone_evals_;
 };
 
 // Times the collectives of one rank and tells the event log what the rank is at.
@@ -113,7 +133,13 @@ class RankTracer : public Tracer {
   void collective_begin(const Call& call, Bytes size) override;
   void collective_end(const Call& call) override;
   // The rank starts again: what it was in never ends.
-  void restart() { open_.clear(); }
+  void restart() {
+    open_.clear();
+    next_.clear();
+  }
+
+  // Whether the rank has begun this call, in this life.
+  bool has_called(std::uint32_t group_id, std::uint64_t sequence) const;
 
   std::int64_t calls(Operation operation) const { return calls_[static_cast<std::size_t>(operation)]; }
   Duration time(Operation operation) const { return time_[static_cast<std::size_t>(operation)]; }
@@ -128,6 +154,7 @@ class RankTracer : public Tracer {
   EventLog& log_;
   int rank_;
   std::vector<Open> open_;
+  std::map<std::uint32_t, std::uint64_t> next_;  // by group: one more than the latest call that began
   std::array<std::int64_t, kOperations> calls_{};
   std::array<Duration, kOperations> time_{};
 };

@@ -10,7 +10,7 @@ namespace rehearse {
 namespace {
 
 // An event's argument: what it is in the low byte; above it the generation, or the rank and the kind of a crash.
-enum class Happening : std::uint64_t { kHeard, kStop, kStart, kCrash };
+enum class Happening : std::uint64_t { kHeard, kStop, kStart, kCrash, kHang, kPowerLoss };
 
 std::uint64_t argument_of(Happening event, std::uint64_t rest) { return static_cast<std::uint64_t>(event) | rest << 8; }
 
@@ -23,13 +23,28 @@ EventKind kind_of(Happening event) {
     case Happening::kStart:
       return EventKind::kRestart;
     case Happening::kCrash:
+    case Happening::kPowerLoss:
       return EventKind::kCrash;
+    case Happening::kHang:
+      return EventKind::kHang;
   }
   check_failed(__FILE__, __LINE__, "unknown event of the supervisor");
 }
 
-// What the failure was; empty where a restart would not help.
-std::string cause_of(int rank, const std::exception_ptr& error) {
+}  // namespace
+
+Supervisor::Supervisor(World& world, const RecoveryConfig& config, const RecoveryPolicy& policy, Duration latency,
+                       RankProgram program, std::function<void(const RecoveryRecord&)> on_restart)
+    : world_(world),
+      config_(config),
+      policy_(policy),
+      latency_(latency),
+      program_(std::move(program)),
+      on_restart_(std::move(on_restart)) {
+  world_.set_end_listener([this](int rank, const std::exception_ptr& error) { on_rank_end(rank, error); });
+}
+
+std::string Supervisor::cause_of(int rank, const std::exception_ptr& error) const {
   const std::string who = "rank " + std::to_string(rank);
   try {
     std::rethrow_exception(error);
@@ -37,21 +52,14 @@ std::string cause_of(int rank, const std::exception_ptr& error) {
     return "";
   } catch (const std::bad_alloc&) {
     return "";
+  } catch (const CommError& failure) {
+    const std::string why = diagnosis_ ? diagnosis_(failure) : std::string();
+    std::string what = failure.what();
+    if (what.starts_with(who + ": ")) what.erase(0, who.size() + 2);
+    return who + " failed: " + what + (why.empty() ? "" : "; " + why);
   } catch (const std::exception& failure) {
     return who + " failed: " + failure.what();
   }
-}
-
-}  // namespace
-
-Supervisor::Supervisor(World& world, const RecoveryConfig& config, Duration latency, RankProgram program,
-                       std::function<void(std::uint32_t)> on_restart)
-    : world_(world),
-      config_(config),
-      latency_(latency),
-      program_(std::move(program)),
-      on_restart_(std::move(on_restart)) {
-  world_.set_end_listener([this](int rank, const std::exception_ptr& error) { on_rank_end(rank, error); });
 }
 
 void Supervisor::start() { world_.start_all(program_); }
@@ -70,6 +78,11 @@ void Supervisor::crash_soon(int rank, CrashKind kind) {
   world_.kernel().schedule(world_.now(), this, argument_of(Happening::kCrash, what));
 }
 
+void Supervisor::hang_soon(int rank) {
+  world_.doom(rank);
+  world_.kernel().schedule(world_.now(), this, argument_of(Happening::kHang, static_cast<std::uint64_t>(rank) << 8));
+}
+
 void Supervisor::crash(int rank, CrashKind kind) {
   if (world_.state(rank) != World::RankState::kRunning) return;
   // Before the process goes: with the last one the simulation would end.
@@ -77,6 +90,19 @@ void Supervisor::crash(int rank, CrashKind kind) {
       "rank " + std::to_string(rank) + (kind == CrashKind::kProcess ? " crashed" : " was lost with its host");
   fail(cause, kind == CrashKind::kProcess ? latency_ : config_.heartbeat_timeout);
   world_.crash(rank, kind);
+}
+
+void Supervisor::lose_power_soon() {
+  for (int rank = 0; rank < world_.ranks(); ++rank) world_.doom(rank);
+  world_.kernel().schedule(world_.now(), this, argument_of(Happening::kPowerLoss, 0));
+}
+
+void Supervisor::lose_power() {
+  bool any = false;
+  for (int rank = 0; rank < world_.ranks(); ++rank) any = any || world_.state(rank) == World::RankState::kRunning;
+  if (!any) return;
+  fail("the power of all hosts was lost", config_.heartbeat_timeout);
+  for (int rank = 0; rank < world_.ranks(); ++rank) world_.crash(rank, CrashKind::kHost);
 }
 
 void Supervisor::fail(const std::string& cause, Duration until_heard) {
@@ -88,7 +114,7 @@ void Supervisor::fail(const std::string& cause, Duration until_heard) {
   } else {
     state_ = State::kFailing;
     open_ = RecoveryRecord();
-    open_.failed = world_.now();
+    open_.failed = hung_.value_or(world_.now());
     hold();
   }
   open_.cause = cause;
@@ -101,7 +127,7 @@ void Supervisor::on_event(std::uint64_t argument) {
   const std::uint64_t rest = argument >> 8;
   if (world_.kernel().is_heard()) {
     EventRecord record(kind_of(event));
-    if (event == Happening::kCrash) record.rank = static_cast<std::int32_t>(rest >> 8);
+    if (event == Happening::kCrash || event == Happening::kHang) record.rank = static_cast<std::int32_t>(rest >> 8);
     record.generation = generation_;
     world_.kernel().record(record);
   }
@@ -114,6 +140,11 @@ void Supervisor::on_event(std::uint64_t argument) {
       return on_start();
     case Happening::kCrash:
       return crash(static_cast<int>(rest >> 8), static_cast<CrashKind>(rest & 0xff));
+    case Happening::kHang:
+      if (!hung_.has_value()) hung_ = world_.now();
+      return world_.hang(static_cast<int>(rest >> 8));
+    case Happening::kPowerLoss:
+      return lose_power();
   }
 }
 
@@ -128,25 +159,29 @@ void Supervisor::on_heard() {
 void Supervisor::on_stop() {
   CHECK(state_ == State::kStopping);
   for (int rank = 0; rank < world_.ranks(); ++rank) world_.crash(rank, CrashKind::kProcess);
-  if (std::cmp_greater_equal(recoveries_.size(), config_.max_restarts)) {
+  JobFailure failure;
+  failure.cause = open_.cause;
+  failure.restarts = restarts_;
+  const RestartDecision decision = policy_.on_failure(failure);
+  if (!decision.restart) {
     state_ = State::kGivenUp;
-    gave_up_ =
-        open_.cause + ", and the " + std::to_string(config_.max_restarts) + " restarts that recovery allows are used";
+    gave_up_ = open_.cause + ", and the " + std::to_string(restarts_) + " restarts that recovery allows are used";
     release();
     return;
   }
   state_ = State::kWaiting;
-  world_.kernel().schedule(world_.now() + config_.restart_delay, this, argument_of(Happening::kStart, generation_));
+  world_.kernel().schedule(world_.now() + decision.delay, this, argument_of(Happening::kStart, generation_));
 }
 
 void Supervisor::on_start() {
   CHECK(state_ == State::kWaiting);
   ++generation_;
+  ++restarts_;
   open_.generation = generation_;
   open_.restarted = world_.now();
-  recoveries_.push_back(open_);
   state_ = State::kRunning;
-  on_restart_(generation_);
+  hung_.reset();
+  on_restart_(open_);
   for (int rank = 0; rank < world_.ranks(); ++rank) world_.start(rank, program_, generation_);
   release();
 }

@@ -1,5 +1,6 @@
 #include "sim/cluster/training_run.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/base/check.h"
@@ -9,13 +10,16 @@
 #include "sim/check/optimizer_memory.h"
 #include "sim/check/replica_agreement.h"
 #include "sim/cluster/interval_report.h"
+#include "sim/cluster/make_job.h"
 #include "sim/cluster/rate_failures.h"
 #include "sim/cluster/recorder.h"
+#include "sim/cluster/run_outcome.h"
+#include "sim/cluster/run_storage.h"
 #include "sim/cluster/world.h"
 #include "sim/config/loader.h"
 #include "sim/fault/injector.h"
+#include "sim/fault/network_fault_injector.h"
 #include "sim/storage/file_system.h"
-#include "sim/storage/sim_storage.h"
 #include "sim/trace/event_digest.h"
 #include "sim/trace/event_log.h"
 #include "sim/trace/state_recorder.h"
@@ -38,95 +42,21 @@ double largest_difference(const TrainConfig& config, const TrainObserver& observ
   return static_cast<const AccumulationDifference<float>&>(observer).largest();
 }
 
-WorldConfig world_config(const Scenario& scenario) {
+WorldConfig world_config(const Scenario& scenario, LinkConditions& links) {
   WorldConfig config;
   config.ranks = scenario.ranks;
   config.seed = scenario.seed;
   config.network = scenario.network;
+  config.transport = scenario.transport;
+  if (!scenario.faults.network.empty()) config.links = &links;
   config.device = scenario.device;
   return config;
 }
 
-TrainJob make_job(const Scenario& scenario, const std::optional<ResumeFrom>& resume, TrainObserver* observer,
-                  Disturbance* disturbance) {
-  TrainJob job;
-  job.config = scenario.train;
-  job.observer = observer;
-  job.disturbance = disturbance;
-  if (resume.has_value()) job.resume_from = resume->step;
-  job.checkpoints = make_checkpoint_plan(scenario.train);
-  job.checkpoints.arithmetic_sha256 = scenario.arithmetic_sha256;
-  job.checkpoints.scenario_sha256 = scenario.scenario_sha256;
-  // The copy names every file it needs as the checkpoint will hold it; what is too large to copy stays where it is.
-  ScenarioCopy copy = make_scenario_copy(scenario);
-  job.checkpoints.scenario_text = std::move(copy.text);
-  for (const CopiedFile& file : copy.files) {
-    CheckpointInput input;
-    input.path = file.path;
-    input.sha256 = sha256_hex(*file.contents);
-    input.contents = file.contents;
-    job.checkpoints.inputs.push_back(input);
-  }
-  for (const InputFile& file : copy.left_out) {
-    CheckpointInput input;
-    input.path = file.path;
-    input.sha256 = file.sha256;
-    input.contents = file.contents;
-    job.checkpoints.inputs.push_back(input);
-  }
-  return job;
-}
-
-Task<> rank_program(RankContext& context, const TrainJob& job) {
+// `stopped`: why a guard ended the job.
+Task<> rank_program(RankContext& context, const TrainJob& job, std::string& stopped) {
   const RunResult result = co_await rank_main(context, job);
-  (void)result;
-}
-
-// What ended a failed run: the input's fault before anything that followed from it, else the first rank's error that is
-// not about a peer's.
-std::exception_ptr cause_of_failure(const World& world) {
-  std::exception_ptr comm_error;
-  std::exception_ptr other;
-  for (int rank = 0; rank < world.ranks(); ++rank) {
-    const std::exception_ptr error = world.error(rank);
-    if (error == nullptr) continue;
-    try {
-      std::rethrow_exception(error);
-    } catch (const Error&) {
-      return error;
-    } catch (const CommError&) {
-      if (comm_error == nullptr) comm_error = error;
-    } catch (...) {
-      if (other == nullptr) other = error;
-    }
-  }
-  return other != nullptr ? other : comm_error;
-}
-
-void conclude(World& world, RunEnd end, bool interrupted, TrainingRecord& record) {
-  if (end == RunEnd::kDeadlock) {
-    record.outcome = Outcome::kDeadlock;
-    record.failure = "nothing is left that could wake the unfinished ranks";
-    record.waiting = world.kernel().waiting();
-    return;
-  }
-  if (interrupted) {
-    record.outcome = Outcome::kInterrupted;
-    record.failure = "interrupted";
-    return;
-  }
-  const std::exception_ptr error = cause_of_failure(world);
-  if (error == nullptr) return;
-  record.outcome = Outcome::kFailed;
-  try {
-    std::rethrow_exception(error);
-  } catch (const Error&) {
-    throw;
-  } catch (const std::bad_alloc&) {
-    throw InputError("out of memory: the scenario needs more than there is; 'rehearse check' says how much");
-  } catch (const std::exception& failure) {
-    record.failure = failure.what();
-  }
+  if (!result.stopped.empty()) stopped = result.stopped;
 }
 
 }  // namespace
@@ -143,18 +73,23 @@ struct TrainingSession::Parts {
         accumulation(scenario.expect.max_accumulation_difference.has_value()
                          ? make_accumulation_difference(scenario.train)
                          : nullptr),
-        injector(scenario.faults, injector_hooks(record)),
-        job(make_job(scenario, resume, &fan, scenario.faults.empty() ? nullptr : &injector)),
-        disk(mounts.add(job.checkpoints.parent.mount, scenario.storage)),
+        standard_policy(scenario.train.guards, scenario.recovery.max_restarts, scenario.recovery.restart_delay),
+        policy(run_hooks.policy != nullptr ? *run_hooks.policy : standard_policy),
+        injector(scenario.faults, scenario.ranks, RandomStream(scenario.seed).fork("faults"), injector_hooks(record)),
+        network_faults(scenario.faults.network, RandomStream(scenario.seed).fork("network faults"),
+                       network_fault_hooks(record)),
+        storage(scenario, resume.has_value(), network_faults, storage_hooks(record)),
+        job(make_job(scenario, resume, &fan, scenario.faults.empty() ? nullptr : &storage, &policy)),
+        disk(storage.mounts().add(job.checkpoints.parent.mount, scenario.storage)),
         recorder(scenario, agreement, states, disk, job.checkpoints.parent, hooks, record),
-        world(world_config(scenario)),
+        world(world_config(scenario, network_faults)),
         event_log(world.kernel(), scenario.ranks),
         supervisor(
-            world, scenario.recovery, scenario.network.latency,
-            [this](RankContext& context) { return rank_program(context, job); },
-            [this](std::uint32_t generation) { on_restart(generation); }),
+            world, scenario.recovery, policy, scenario.network.latency,
+            [this](RankContext& context) { return rank_program(context, job, stopped); },
+            [this](const RecoveryRecord& recovery) { on_restart(recovery); }),
         save_cost(world.kernel(), scenario.ranks),
-        timed_crash(this),
+        timed_fault(this),
         rate_failures(world.kernel(), scenario.faults.rates, scenario.ranks, scenario.seed,
                       [this, &record](const FailureCause& cause, const DrawnFailure& failure) {
                         on_rate_failure(cause, failure, record);
@@ -172,7 +107,6 @@ struct TrainingSession::Parts {
       for (EventListener* listener : hooks.listeners) event_log.add(listener);
       world.kernel().set_listener(&event_log);
     }
-    world.set_storage([this](Process& process) { return std::make_unique<SimStorage>(process, mounts); });
     for (int rank = 0; rank < scenario.ranks; ++rank) {
       tracers.push_back(std::make_unique<RankTracer>(world.kernel(), event_log, rank));
       world.set_tracer(rank, tracers.back().get());
@@ -183,43 +117,139 @@ struct TrainingSession::Parts {
       for (const auto& [name, data] : resume->files) files.emplace(directory.path + "/" + name, data);
       disk.import_files(files);
     }
-    supervisor.start();
-    for (std::size_t i = 0; i < scenario.faults.crashes.size(); ++i) {
-      const CrashFault& crash = scenario.faults.crashes[i];
-      // A continued run has a clock of its own.
-      if (crash.time.has_value() && !resume.has_value())
-        world.kernel().schedule_background(*crash.time, &timed_crash, i);
+    storage.attach(world);
+    if (!scenario.faults.network.empty()) network_faults.start(world.kernel(), resume.has_value());
+    recorder.set_rollback_listener([this] {
+      event_log.set_attempt(recorder.attempt());
+      save_cost.restart();
+    });
+    supervisor.set_diagnosis([this](const CommError& error) { return who_is_missing(error); });
+    if (!scenario.faults.empty()) {
+      job.checkpoints.outside = [this] { return fault_progress(); };
+      if (has_message_faults()) {
+        world.network().set_send_listener([this](int rank) { injector.on_message(rank); });
+      }
     }
-    if (!resume.has_value()) rate_failures.start();
+    TimePoint began;  // on the clock of the run that wrote the checkpoint
+    if (resume.has_value()) {
+      const RunState state = run_state_of(*resume);
+      began = state.simulated_time;
+      job.checkpoints.began = began;
+      if (!state.outside.empty()) {
+        if (state.outside.size() != fault_progress().size()) {
+          throw InputError("the checkpoint of step " + std::to_string(resume->step) +
+                           " was saved under another fault plan: its run state tells of " +
+                           std::to_string(state.outside.size()) + " numbers, the scenario has " +
+                           std::to_string(fault_progress().size()));
+        }
+        set_fault_progress(state.outside);
+      }
+    }
+    supervisor.start();
+    for (std::size_t i = 0; i < scenario.faults.faults.size(); ++i) {
+      const FaultWhen& when = scenario.faults.faults[i].when;
+      if (!when.time.has_value() || *when.time < began || injector.has_struck(i)) continue;
+      world.kernel().schedule_background(TimePoint::at(*when.time - began), &timed_fault, i);
+    }
+    rate_failures.start(began);
+  }
+
+  // How far each fault of the plan has come.
+  std::vector<std::int64_t> fault_progress() const {
+    std::vector<std::int64_t> numbers = injector.progress();
+    if (!scenario.faults.network.empty()) {
+      for (const std::int64_t number : network_faults.progress().numbers()) numbers.push_back(number);
+    }
+    for (const std::int64_t number : storage.state()) numbers.push_back(number);
+    return numbers;
+  }
+
+  void set_fault_progress(const std::vector<std::int64_t>& numbers) {
+    auto next = numbers.begin();
+    const auto take = [&next](std::size_t count) {
+      const auto begin = next;
+      next += static_cast<std::ptrdiff_t>(count);
+      return std::vector<std::int64_t>(begin, next);
+    };
+    injector.set_progress(take(injector.progress().size()));
+    if (!scenario.faults.network.empty()) {
+      network_faults.set_progress(NetworkFaultProgress::of(take(network_faults.progress().numbers().size())));
+    }
+    storage.set_state(take(storage.state().size()));
+  }
+
+  bool has_message_faults() const {
+    const auto& faults = scenario.faults.faults;
+    return std::any_of(faults.begin(), faults.end(), [](const Fault& fault) { return fault.when.message > 0; });
   }
 
   FaultInjector::Hooks injector_hooks(TrainingRecord& record) {
     FaultInjector::Hooks injector_hooks;
     injector_hooks.on_fault = [this, &record](const FaultRecord& fault) { on_fault(fault, record); };
-    injector_hooks.crash = [this](int rank, CrashKind kind) { supervisor.crash_soon(rank, kind); };
+    injector_hooks.crash = [this](int rank, CrashKind kind, const PowerLoss& unsynced) {
+      storage.set_host_loss(rank, unsynced);
+      supervisor.crash_soon(rank, kind);
+    };
+    injector_hooks.hang = [this](int rank) { supervisor.hang_soon(rank); };
+    injector_hooks.slow_down = [this](int rank, std::int64_t numerator, std::int64_t denominator) {
+      world.slow_down(rank, numerator, denominator);
+    };
     injector_hooks.is_up = [this](int rank) { return world.is_up(rank); };
     return injector_hooks;
   }
 
-  void on_restart(std::uint32_t generation) {
-    agreement.restart();
-    event_log.restart(generation);
-    recorder.restart(generation);
-    save_cost.restart();
-    recorder.watch(&supervisor.recoveries().back());
-    for (const auto& tracer : tracers) tracer->restart();
-    supervisor.recoveries().back().last_step = recorder.last_step();
+  RunStorage::Hooks storage_hooks(TrainingRecord& record) {
+    RunStorage::Hooks hooks_of_storage;
+    hooks_of_storage.on_fault = [this, &record](const FaultRecord& fault) { on_fault(fault, record); };
+    hooks_of_storage.power_loss = [this] { supervisor.lose_power_soon(); };
+    return hooks_of_storage;
   }
 
-  // A crash at a time of the simulation.
-  class TimedCrash : public EventSink {
+  NetworkFaultInjector::Hooks network_fault_hooks(TrainingRecord& record) {
+    NetworkFaultInjector::Hooks network_hooks;
+    network_hooks.on_fault = [this, &record](const std::string& what) {
+      FaultRecord fault;
+      fault.at.rank = -1;
+      fault.what = what;
+      on_fault(fault, record);
+    };
+    network_hooks.next = &injector;
+    return network_hooks;
+  }
+
+  void on_restart(const RecoveryRecord& recovery) {
+    agreement.restart();
+    recorder.restart(recovery);
+    save_cost.restart();
+    event_log.set_attempt(recorder.attempt());
+    job.avoided = recorder.avoided();
+    stopped.clear();
+    for (const auto& tracer : tracers) tracer->restart();
+  }
+
+  // Of a collective that somebody waited for in vain: the ranks that never called it, and what they are at instead.
+  std::string who_is_missing(const CommError& error) const {
+    if (error.kind() != CommError::Kind::kTimeout) return "";
+    std::string text;
+    for (int rank = 0; rank < scenario.ranks; ++rank) {
+      const RankTracer& tracer = *tracers[static_cast<std::size_t>(rank)];
+      if (tracer.has_called(error.group_id(), error.sequence())) continue;
+      const EventLog::Doing& doing = event_log.doing(rank);
+      text += (text.empty() ? "rank " : ", rank ") + std::to_string(rank) + " never called it: it is in " +
+              name_of(doing.phase) + " of step " + std::to_string(doing.step);
+    }
+    return text;
+  }
+
+  // A fault at a time of the simulation.
+  class TimedFault : public EventSink {
    public:
-    explicit TimedCrash(Parts* parts) : parts_(parts) {}
+    explicit TimedFault(Parts* parts) : parts_(parts) {}
     void on_event(std::uint64_t argument) override {
       Kernel& kernel = parts_->world.kernel();
       if (kernel.is_heard()) {
         EventRecord event(EventKind::kFaultDue);
-        event.rank = parts_->scenario.faults.crashes[argument].at.rank;
+        event.rank = parts_->scenario.faults.faults[argument].when.at.rank;
         kernel.record(event);
       }
       parts_->injector.strike_in_time(argument);
@@ -236,7 +266,11 @@ struct TrainingSession::Parts {
     fault.at.rank = failure.rank;
     fault.what = words_of(cause);
     on_fault(fault, record);
-    supervisor.crash_soon(failure.rank, crash_kind_of(cause.kind));
+    if (cause.kind == FailureKind::kHang) {
+      supervisor.hang_soon(failure.rank);
+    } else {
+      supervisor.crash_soon(failure.rank, cause.kind == FailureKind::kHost ? CrashKind::kHost : CrashKind::kProcess);
+    }
   }
 
   void on_fault(const FaultRecord& fault, TrainingRecord& record) {
@@ -250,12 +284,16 @@ struct TrainingSession::Parts {
 
   const Scenario& scenario;
   TrainingHooks hooks;
-  Mounts mounts;
   ObserverFan fan;
   ReplicaAgreement agreement;
   StateRecorder states;
   std::unique_ptr<TrainObserver> accumulation;
+  StandardPolicy standard_policy;
+  const RecoveryPolicy& policy;
+  std::string stopped;
   FaultInjector injector;
+  NetworkFaultInjector network_faults;
+  RunStorage storage;
   TrainJob job;
   FileSystem& disk;
   Recorder recorder;
@@ -265,13 +303,20 @@ struct TrainingSession::Parts {
   EventLog event_log;
   Supervisor supervisor;
   SaveCost save_cost;
-  TimedCrash timed_crash;
+  TimedFault timed_fault;
   RateFailures rate_failures;
 };
 
 double goodput_of(const TrainingRecord& record) {
   Duration useful;
-  for (const StepRecord& step : record.steps) useful = useful + step.step_seconds;
+  TimePoint counted;  // a rank may begin a step before another has ended the one before
+  for (const StepRecord& step : record.steps) {
+    const TimePoint began = TimePoint::at(step.report.ended.since_start() - step.step_seconds);
+    const TimePoint from = std::max(began, counted);
+    if (step.report.ended <= from) continue;
+    useful = useful + (step.report.ended - from);
+    counted = step.report.ended;
+  }
   const Duration all = record.simulated.since_start();
   return all.ps() == 0 ? 0 : static_cast<double>(useful.ps()) / static_cast<double>(all.ps());
 }
@@ -285,6 +330,13 @@ TrainingSession::TrainingSession(const Scenario& scenario, const std::optional<R
 TrainingSession::~TrainingSession() = default;
 
 void TrainingSession::crash(int rank, CrashKind kind) { parts_->supervisor.crash(rank, kind); }
+
+void TrainingSession::lose_power(const PowerLoss& loss) {
+  parts_->storage.lose_power(loss);
+  parts_->supervisor.lose_power();
+}
+
+const FileSystem& TrainingSession::disk() const { return parts_->disk; }
 
 bool TrainingSession::advance(std::uint64_t max_events) {
   CHECK(end_ == RunEnd::kBudget);
@@ -301,10 +353,15 @@ TrainingRecord TrainingSession::finish() {
   TrainingRecord& record = *record_;
   World& world = parts.world;
   conclude(world, end_, end_ == RunEnd::kBudget, record);
-  const auto& recoveries = parts.supervisor.recoveries();
   record.faults_not_struck = parts.injector.not_struck();
+  for (std::string& fault : parts.storage.not_struck()) record.faults_not_struck.push_back(std::move(fault));
+  for (const std::string& fault : parts.network_faults.not_struck()) record.faults_not_struck.push_back(fault);
+  if (world.transport() != nullptr) record.transport = world.transport()->counters();
+  if (record.outcome == Outcome::kDone && !parts.stopped.empty()) {
+    record.outcome = Outcome::kStopped;
+    record.failure = parts.stopped;
+  }
   record.save_cost = parts.save_cost.mean();
-  record.recoveries.assign(recoveries.begin(), recoveries.end());
   if (!parts.supervisor.gave_up().empty()) {
     record.outcome = Outcome::kFailed;
     record.failure = parts.supervisor.gave_up();

@@ -17,7 +17,9 @@
 #include "sim/config/scenario.h"
 #include "sim/fault/injector.h"
 #include "sim/kernel/kernel.h"
+#include "sim/net/transport.h"
 #include "sim/storage/file_data.h"
+#include "sim/storage/file_system.h"
 #include "sim/trace/state_recorder.h"
 
 namespace rehearse {
@@ -65,6 +67,12 @@ struct CheckpointRecord {
   std::map<std::string, FileData> files;
 };
 
+// A guard's verdict on a step.
+struct GuardRecord {
+  TimePoint time;
+  GuardReport report;
+};
+
 // What came of running a scenario a second time beside the first.
 struct SecondRun {
   std::uint64_t compared = 0;  // records that were equal
@@ -95,17 +103,20 @@ struct TrainingRecord {
   // By rank, of its chunks of master weights and moments: before first_step, and as saved in resume_checkpoint.
   std::map<int, Digest128> start_optimizer_state;
   std::map<int, Digest128> resume_optimizer_state;
-  std::vector<CheckpointRecord> checkpoints;          // committed and still there, oldest first
-  std::optional<CheckpointRecord> resume_checkpoint;  // of expect.resume_from, even where rotation took it
-  std::vector<CheckpointFailure> checkpoint_failures;
-  bool optimizer_checked = false;                 // the optimizer's bytes against the formula
-  std::vector<std::string> violations;            // invariants that broke
-  std::optional<double> accumulation_difference;  // where the scenario asks for it
-  std::vector<FaultRecord> faults;                // that struck, in order
-  std::vector<std::string> faults_not_struck;     // whose time or address did not come, in words
-  std::vector<RecoveryRecord> recoveries;         // in order
-  std::optional<Duration> save_cost;              // of a save, on average; nothing where none could be measured
+  std::vector<CheckpointRecord> checkpoints;           // committed and still there, oldest first
+  std::optional<CheckpointRecord> resume_checkpoint;   // of expect.resume_from, even where rotation took it
+  std::vector<CheckpointFailure> checkpoint_failures;  // of the newest attempts at their steps
+  std::int64_t failed_saves = 0;                       // of all attempts
+  bool optimizer_checked = false;                      // the optimizer's bytes against the formula
+  std::vector<std::string> violations;                 // invariants that broke
+  std::optional<double> accumulation_difference;       // where the scenario asks for it
+  std::vector<FaultRecord> faults;                     // that struck, in order
+  std::vector<std::string> faults_not_struck;          // whose time or address did not come, in words
+  std::vector<GuardRecord> guards;                     // that did not let a step be applied, in order
+  std::vector<RecoveryRecord> recoveries;              // restarts and rollbacks, in order
+  std::optional<Duration> save_cost;                   // of a save, on average; nothing where none was measured
   std::optional<SecondRun> second_run;
+  std::optional<TransportCounters> transport;  // where there is one
   std::uint64_t events = 0;
   std::uint64_t log_records = 0;
   std::string event_digest;  // empty where events were not logged
@@ -129,6 +140,8 @@ struct TrainingHooks {
   std::function<bool()> interrupted;
   // Hears what the ranks' observers hear, after all others.
   TrainObserver* observer = nullptr;
+  // Decides instead of the scenario's own rules; outlives the run.
+  const RecoveryPolicy* policy = nullptr;
   // Whether events are recorded and digested: a few percent of the time.
   bool log_events = true;
   // Hear every record, where events are logged.
@@ -155,6 +168,10 @@ class TrainingSession {
   std::uint64_t events() const;
   // A rank dies now, beside what the scenario's faults do.
   void crash(int rank, CrashKind kind = CrashKind::kProcess);
+  // The power of all hosts and of the disk goes now, beside what the scenario's faults do.
+  void lose_power(const PowerLoss& loss);
+  // What the checkpoints are on.
+  const FileSystem& disk() const;
   // What every unfinished rank waits for.
   std::vector<WaitingRow> waiting() const;
   // Once, after the last advance(): a run that has not ended is kInterrupted.

@@ -39,6 +39,29 @@ Verdict judge_digest(const char* name, const std::string& expected, const std::s
   return verdict(name, held, held ? "the one that is expected" : "expected " + expected + ", found " + found);
 }
 
+std::string times(std::int64_t count) { return std::to_string(count) + (count == 1 ? " time" : " times"); }
+
+void judge_recoveries(const Expectations& expect, const TrainingRecord& record, std::vector<Verdict>& verdicts) {
+  const auto& all = record.recoveries;
+  const auto rollbacks = std::count_if(
+      all.begin(), all.end(), [](const RecoveryRecord& one) { return one.kind == RecoveryRecord::Kind::kRollback; });
+  const auto restarts = static_cast<std::int64_t>(all.size()) - rollbacks;
+  if (expect.recoveries.has_value()) {
+    verdicts.push_back(verdict("recoveries", restarts == *expect.recoveries, "restarted " + times(restarts)));
+  }
+  if (expect.rollbacks.has_value()) {
+    verdicts.push_back(verdict("rollbacks", rollbacks == *expect.rollbacks, "went back " + times(rollbacks)));
+  }
+  if (expect.skipped_steps.has_value()) {
+    const auto skips = std::count_if(record.guards.begin(), record.guards.end(), [](const GuardRecord& one) {
+      return one.report.reaction == name_of(Reaction::kSkipStep);
+    });
+    verdicts.push_back(verdict("skipped_steps", skips == *expect.skipped_steps,
+                               std::to_string(skips) + (skips == 1 ? " step was" : " steps were") + " skipped"));
+  }
+  judge_cause(expect, record.failure, all, verdicts);
+}
+
 Verdict judge_final_step(std::int64_t expected, const TrainingRecord& record) {
   const std::int64_t last = record.steps.empty() ? record.first_step - 1 : record.steps.back().report.step;
   return verdict("final_step", last == expected, "last finished step is " + std::to_string(last));
@@ -175,6 +198,18 @@ Verdict judge_same_weights(const WeightsReference& reference, const TrainingReco
 
 }  // namespace
 
+void judge_cause(const Expectations& expect, const std::string& failure, const std::vector<RecoveryRecord>& recoveries,
+                 std::vector<Verdict>& verdicts) {
+  if (!expect.cause.has_value()) return;
+  std::vector<std::string> causes = {failure};
+  for (const RecoveryRecord& one : recoveries) causes.push_back(one.cause);
+  const auto found = std::find_if(causes.begin(), causes.end(), [&](const std::string& cause) {
+    return cause.find(*expect.cause) != std::string::npos;
+  });
+  verdicts.push_back(verdict("cause", found != causes.end(),
+                             found != causes.end() ? *found : "no failure has the words '" + *expect.cause + "'"));
+}
+
 void judge_work(const Expectations& expect, std::int64_t lost_steps, double goodput, std::vector<Verdict>& verdicts) {
   if (expect.lost_steps.has_value()) {
     verdicts.push_back(
@@ -206,19 +241,29 @@ std::vector<Verdict> judge(const Scenario& scenario, const TrainingRecord& recor
                                          std::to_string(second.compared) + " records"
                                    : second.difference));
   }
-  if (!record.checkpoint_failures.empty()) {
-    std::string failures;
-    for (const CheckpointFailure& failure : record.checkpoint_failures) {
-      failures += (failures.empty() ? "" : "; ") + text_of(failure);
+  std::string failures;
+  for (const CheckpointFailure& failure : record.checkpoint_failures) {
+    failures += (failures.empty() ? "" : "; ") + text_of(failure);
+  }
+  // What failed before a continued run is not its to count.
+  if (expect.failed_saves.has_value()) {
+    if (record.first_step == 1) {
+      verdicts.push_back(verdict("failed_saves", record.failed_saves == *expect.failed_saves,
+                                 std::to_string(record.failed_saves) +
+                                     (record.failed_saves == 1 ? " save failed" : " saves failed") +
+                                     (failures.empty() ? "" : ": " + failures)));
     }
+  } else if (!failures.empty()) {
     verdicts.push_back(verdict("checkpoints", false, failures));
   }
   if (record.outcome == Outcome::kInterrupted) return verdicts;
   // What failed before a continued run is not its to count.
-  if (expect.recoveries.has_value() && record.first_step == 1) {
-    const auto found = static_cast<std::int64_t>(record.recoveries.size());
-    verdicts.push_back(verdict("recoveries", found == *expect.recoveries,
-                               "restarted " + std::to_string(found) + (found == 1 ? " time" : " times")));
+  if (record.first_step == 1) judge_recoveries(expect, record, verdicts);
+  if (expect.refused_checkpoints.has_value() && record.first_step == 1) {
+    std::int64_t found = 0;
+    for (const RecoveryRecord& recovery : record.recoveries) found += std::ssize(recovery.rejected);
+    verdicts.push_back(verdict("refused_checkpoints", found == *expect.refused_checkpoints,
+                               std::to_string(found) + (found == 1 ? " was refused" : " were refused")));
   }
   if (record.first_step == 1) judge_work(expect, lost_steps_of(record.recoveries), goodput_of(record), verdicts);
   if (expect.final_step.has_value()) verdicts.push_back(judge_final_step(*expect.final_step, record));

@@ -42,7 +42,7 @@ class World::Context : public RankContext {
 
   Communicator& comm() const override { return *comm_; }
   Clock& clock() const override { return *clock_; }
-  Device& device() const override { return *device_; }
+  SimDevice& device() const override { return *device_; }
   Storage& storage() const override {
     CHECK(storage_ != nullptr);
     return *storage_;
@@ -69,13 +69,16 @@ class World::Context : public RankContext {
   std::unique_ptr<Process> process_;
   std::unique_ptr<Communicator> comm_;
   std::unique_ptr<Clock> clock_;
-  std::unique_ptr<Device> device_;
+  std::unique_ptr<SimDevice> device_;
   std::unique_ptr<Storage> storage_;
 };
 
 struct World::Node {
   MemoryAccount memory;
   PayloadPool pool{&memory};
+  // The device's slowdown beside the configured one.
+  std::int64_t numerator = 1;
+  std::int64_t denominator = 1;
   NullTracer null_tracer;
   Tracer* tracer = &null_tracer;
   // All incarnations: events may still name an old one.
@@ -90,6 +93,7 @@ World::Context::Context(World& world, Node& node, int rank, std::uint32_t genera
       comm_(std::make_unique<SimCommunicator>(world.network_, *process_, node.pool)),
       clock_(std::make_unique<SimClock>(*process_)),
       device_(std::make_unique<SimDevice>(*process_, world.config_.device, storing_ == Storing::kElements)) {
+  device_->set_slowdown(node.numerator, node.denominator);
   if (world.storage_factory_) storage_ = world.storage_factory_(*process_);
 }
 
@@ -99,8 +103,19 @@ MemoryAccount& World::Context::memory() const { return node_.memory; }
 World::World(const WorldConfig& config) : config_(config), network_(kernel_, config.ranks) {
   CHECK_GT(config.ranks, 0);
   for (int rank = 0; rank < config.ranks; ++rank) nodes_.push_back(std::make_unique<Node>());
-  network_.set_fabric(std::make_unique<PortFabric>(kernel_, network_, config.network, config.ranks,
-                                                   RandomStream(config.seed).fork("network").fork("jitter")));
+  const RandomStream jitter = RandomStream(config.seed).fork("network").fork("jitter");
+  if (config.transport.has_value()) {
+    auto transport =
+        std::make_unique<Transport>(kernel_, network_, *config.transport, config.network, config.ranks, config.links);
+    transport->set_fabric(std::make_unique<PortFabric>(kernel_, *transport, config.network, config.ranks, jitter));
+    transport_ = transport.get();
+    network_.set_fabric(std::move(transport));
+    return;
+  }
+  std::unique_ptr<Fabric> fabric =
+      std::make_unique<PortFabric>(kernel_, network_, config.network, config.ranks, jitter);
+  if (config.links != nullptr) fabric = std::make_unique<SlowLinks>(kernel_, std::move(fabric), *config.links);
+  network_.set_fabric(std::move(fabric));
 }
 
 World::~World() {
@@ -132,12 +147,33 @@ void World::start_all(const RankProgram& program) {
 void World::crash(int rank, CrashKind kind) {
   Node& node = *nodes_[static_cast<std::size_t>(rank)];
   if (state(rank) != RankState::kRunning) return;
+  // A process that hangs has left its peers before.
+  const bool hung = node.incarnations.back()->process().hangs();
   node.incarnations.back()->process().kill();
+  if (hung) {
+    if (kind == CrashKind::kHost && host_loss_listener_) host_loss_listener_(rank);
+    return;
+  }
   if (kind == CrashKind::kProcess) {
     network_.on_process_lost(rank);
   } else {
     network_.on_host_lost(rank);
+    if (host_loss_listener_) host_loss_listener_(rank);
   }
+}
+
+void World::hang(int rank) {
+  Process& process = nodes_[static_cast<std::size_t>(rank)]->incarnations.back()->process();
+  if (process.state() != Process::State::kRunning || process.hangs()) return;
+  process.hang();
+  network_.on_host_lost(rank);
+}
+
+void World::slow_down(int rank, std::int64_t numerator, std::int64_t denominator) {
+  Node& node = *nodes_[static_cast<std::size_t>(rank)];
+  node.numerator = numerator;
+  node.denominator = denominator;
+  if (!node.incarnations.empty()) node.incarnations.back()->device().set_slowdown(numerator, denominator);
 }
 
 void World::doom(int rank) {

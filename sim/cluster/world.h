@@ -4,6 +4,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "sim/kernel/kernel.h"
 #include "sim/net/config.h"
 #include "sim/net/network.h"
+#include "sim/net/transport.h"
 
 namespace rehearse {
 
@@ -21,6 +23,8 @@ struct WorldConfig {
   int ranks = 4;
   std::uint64_t seed = 1;
   NetworkConfig network;
+  std::optional<TransportConfig> transport;  // a reliable transport over the network, for where it can lose
+  LinkConditions* links = nullptr;           // faulty links; null: whole ones. Outlives the world
   DeviceConfig device;
   Storing storing = Storing::kElements;
 };
@@ -41,6 +45,8 @@ class World {
   Kernel& kernel() { return kernel_; }
   TimePoint now() const { return kernel_.now(); }
   Network& network() { return network_; }
+  // Null where there is none.
+  const Transport* transport() const { return transport_; }
 
   // Makes the storage that a rank's process sees; called once an incarnation. Before start().
   using StorageFactory = std::function<std::unique_ptr<Storage>(Process&)>;
@@ -57,8 +63,15 @@ class World {
   // a coroutine of that rank.
   void crash(int rank, CrashKind kind = CrashKind::kProcess);
 
-  // The rank will crash() at this moment, by an event to come: what it still does before, its end included, does not
-  // count.
+  // The rank's process stops without dying; like a lost host, it says nothing any more, but it counts as running.
+  void hang(int rank);
+
+  // The rank's device takes numerator/denominator times as long as the configuration says, from now on and after
+  // restarts.
+  void slow_down(int rank, std::int64_t numerator, std::int64_t denominator);
+
+  // The rank will crash() or hang() at this moment, by an event to come: what it still does before, its end included,
+  // does not count.
   void doom(int rank);
   // Whether the rank runs and is not doomed.
   bool is_up(int rank) const;
@@ -67,6 +80,9 @@ class World {
   void set_end_listener(std::function<void(int rank, const std::exception_ptr& error)> listener) {
     end_listener_ = std::move(listener);
   }
+
+  // Called when a rank's host is lost, before crash() returns.
+  void set_host_loss_listener(std::function<void(int rank)> listener) { host_loss_listener_ = std::move(listener); }
 
   RunEnd run(std::uint64_t max_events = ~std::uint64_t{0}) { return kernel_.run(max_events); }
 
@@ -87,8 +103,10 @@ class World {
   std::vector<std::unique_ptr<Node>> nodes_;
   Kernel kernel_;
   Network network_;
+  const Transport* transport_ = nullptr;  // network_ owns it
   StorageFactory storage_factory_;
   std::function<void(int, const std::exception_ptr&)> end_listener_;
+  std::function<void(int)> host_loss_listener_;
 };
 
 // The deadlock table in words: for each rank and activity what it waits for and since when.

@@ -20,10 +20,22 @@ SimDevice::SimDevice(Process& process, const DeviceConfig& config, bool run_work
 
 Duration SimDevice::time_of(const ComputeCost& cost) const {
   const Duration plain = compute_time(cost.flops, rate_);
-  const auto scaled = static_cast<__int128>(plain.ps()) * slowdown_numerator_;
-  const __int128 ps = (scaled + slowdown_denominator_ - 1) / slowdown_denominator_;
+  // One factor after the other, each rounded up: the product of all three might not fit 128 bits.
+  const auto times = [](__int128 ps, std::int64_t numerator, std::int64_t denominator) {
+    return (ps * numerator + denominator - 1) / denominator;
+  };
+  __int128 ps = times(plain.ps(), slowdown_numerator_, slowdown_denominator_);
+  if (ps > std::numeric_limits<std::int64_t>::max()) virtual_time_overflow();
+  ps = times(ps, more_numerator_, more_denominator_);
   if (ps > std::numeric_limits<std::int64_t>::max()) virtual_time_overflow();
   return Duration::picoseconds(static_cast<std::int64_t>(ps));
+}
+
+void SimDevice::set_slowdown(std::int64_t numerator, std::int64_t denominator) {
+  CHECK_GT(numerator, 0);
+  CHECK_GT(denominator, 0);
+  more_numerator_ = numerator;
+  more_denominator_ = denominator;
 }
 
 void SimDevice::start_run(const ComputeCost& cost, WorkRef work, Stream stream, Completion<> done) {

@@ -16,6 +16,9 @@ class SimDevice : public Device, private EventSink {
   // `run_work` false: cost-only, the work is not called.
   SimDevice(Process& process, const DeviceConfig& config, bool run_work);
 
+  // Work that begins from now on takes numerator/denominator times as long, on top of the configured slowdown.
+  void set_slowdown(std::int64_t numerator, std::int64_t denominator);
+
   // How long the work would take on an idle stream.
   Duration time_of(const ComputeCost& cost) const;
 
@@ -29,6 +32,8 @@ class SimDevice : public Device, private EventSink {
   FlopRate rate_;
   std::int64_t slowdown_numerator_ = 1;
   std::int64_t slowdown_denominator_ = 1;
+  std::int64_t more_numerator_ = 1;
+  std::int64_t more_denominator_ = 1;
   bool run_work_;
   std::array<TimePoint, kStreams> free_at_{};
   std::array<std::int64_t, kStreams> queued_{};  // operations whose work has not begun

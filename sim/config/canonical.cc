@@ -134,12 +134,17 @@ std::string quoted(const std::string& text) {
   return out + "\"";
 }
 
-std::string value_text(const Message& message, const FieldDescriptor& field) {
+// Of a field with one value; of a list, the `index`-th.
+std::string value_text(const Message& message, const FieldDescriptor& field, int index) {
   const Reflection& access = *message.GetReflection();
-  CHECK(!field.is_repeated());  // no scenario field is a list of plain values
+  const bool list = field.is_repeated();
   switch (field.cpp_type()) {
     case FieldDescriptor::CPPTYPE_INT64:
-      return std::to_string(access.GetInt64(message, &field));
+      return std::to_string(list ? access.GetRepeatedInt64(message, &field, index) : access.GetInt64(message, &field));
+    default:
+      CHECK(!list);  // no other scenario field is a list of plain values
+  }
+  switch (field.cpp_type()) {
     case FieldDescriptor::CPPTYPE_UINT64:
       return std::to_string(access.GetUInt64(message, &field));
     case FieldDescriptor::CPPTYPE_DOUBLE:
@@ -164,7 +169,10 @@ void write_group(const Message& message, const std::string& indent, std::string&
   };
   for (const FieldDescriptor* field : written_fields(message)) {
     if (!is_group(*field)) {
-      out += indent + field->name() + ": " + value_text(message, *field) + "\n";
+      const int values = field->is_repeated() ? access.FieldSize(message, field) : 1;
+      for (int i = 0; i < values; ++i) {
+        out += indent + field->name() + ": " + value_text(message, *field, i) + "\n";
+      }
     } else if (!field->is_repeated()) {
       write(*field, access.GetMessage(message, field));
     } else {

@@ -10,8 +10,10 @@
 namespace rehearse {
 
 namespace config {
+class At;
+class Crash;
 class Scenario;
-}
+}  // namespace config
 
 // What a scenario's fields name outside of it, already read.
 struct NamedFiles {
@@ -28,11 +30,16 @@ Scenario convert(const config::Scenario& message, const NamedFiles& files, const
 void convert_cluster(const config::Scenario& message, const Origins& origins, Scenario& scenario);
 void convert_train(const config::Scenario& message, const NamedFiles& files, const Origins& origins,
                    Scenario& scenario);
-void convert_faults(const config::Scenario& message, const Origins& origins, Scenario& scenario);
-void convert_rates(const config::Scenario& message, const Origins& origins, Scenario& scenario);
-// The job of a scenario that has one, and that nothing stands beside it that a job has not.
+// Instead of convert_train where the scenario has a job: it, and that nothing stands beside it that a job has not.
 void convert_job(const config::Scenario& message, const Origins& origins, Scenario& scenario);
+void convert_faults(const config::Scenario& message, const Origins& origins, Scenario& scenario);
+void convert_storage_faults(const config::Scenario& message, const Origins& origins, Scenario& scenario);
+void convert_network_faults(const config::Scenario& message, const Origins& origins, Scenario& scenario);
+void convert_rates(const config::Scenario& message, const Origins& origins, Scenario& scenario);
 void convert_expect(const config::Scenario& message, const NamedFiles& files, const Origins& origins,
                     Scenario& scenario);
+
+// What `crash` says of unsynced operations.
+PowerLoss convert_host_loss(const config::Crash& crash, const std::string& path, const Origins& origins);
 
 }  // namespace rehearse

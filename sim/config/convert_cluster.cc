@@ -58,6 +58,7 @@ void convert_cluster(const config::Scenario& message, const Origins& origins, Sc
   scenario.network.jitter = parse_duration(cluster.network().jitter());
   scenario.storage.latency = parse_duration(cluster.storage().latency());
   scenario.storage.bandwidth = parse_bandwidth(cluster.storage().bandwidth());
+  if (cluster.storage().has_capacity()) scenario.storage.capacity = parse_size(cluster.storage().capacity());
   convert_device(cluster.device(), origins, scenario);
 }
 

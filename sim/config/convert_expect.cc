@@ -52,6 +52,8 @@ Outcome convert_outcome(config::Expect::Outcome outcome) {
   switch (outcome) {
     case config::Expect::DONE:
       return Outcome::kDone;
+    case config::Expect::STOPPED:
+      return Outcome::kStopped;
     case config::Expect::FAILED:
       return Outcome::kFailed;
     case config::Expect::DEADLOCK:
@@ -74,9 +76,14 @@ void convert_expect(const config::Scenario& message, const NamedFiles& files, co
   if (!scenario.job.has_value()) check_contradictions(expect, scenario.train, origins);
   out.outcome = convert_outcome(expect.outcome());
   if (expect.has_recoveries()) out.recoveries = expect.recoveries();
+  if (expect.has_rollbacks()) out.rollbacks = expect.rollbacks();
+  if (expect.has_skipped_steps()) out.skipped_steps = expect.skipped_steps();
   if (expect.has_lost_steps()) out.lost_steps = expect.lost_steps();
   if (expect.has_goodput_above()) out.goodput_above = expect.goodput_above();
   if (expect.has_goodput_below()) out.goodput_below = expect.goodput_below();
+  if (expect.has_cause()) out.cause = expect.cause();
+  if (expect.has_failed_saves()) out.failed_saves = expect.failed_saves();
+  if (expect.has_refused_checkpoints()) out.refused_checkpoints = expect.refused_checkpoints();
   out.loss_falls = expect.has_loss();
   out.eval_loss_falls = expect.has_eval_loss();
   if (expect.has_final_step()) out.final_step = expect.final_step();

@@ -1,182 +1,303 @@
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "core/base/check.h"
+#include "core/model/activations.h"
 #include "core/model/layout.h"
 #include "core/parallel/units.h"
 #include "sim/config/convert.h"
+#include "sim/config/convert_fault_when.h"
 #include "sim/config/scenario.pb.h"
 #include "sim/config/units_parser.h"
 
 namespace rehearse {
 namespace {
 
-Phase convert_phase(config::At::Phase phase) {
-  switch (phase) {
-    case config::At::DATA:
-      return Phase::kData;
-    case config::At::FORWARD:
-      return Phase::kForward;
-    case config::At::BACKWARD:
-      return Phase::kBackward;
-    case config::At::REDUCE:
-      return Phase::kReduce;
-    case config::At::OPTIMIZER:
-      return Phase::kOptimizer;
-    case config::At::GATHER:
-      return Phase::kGather;
-    case config::At::CHECKPOINT:
-      return Phase::kCheckpoint;
-  }
-  check_failed(__FILE__, __LINE__, "a phase that the schema does not have");
-}
-
-FaultTarget convert_target(config::Flip::Target target) {
+FaultTarget convert_target(config::Target target) {
   switch (target) {
-    case config::Flip::GRADIENT:
+    case config::GRADIENT:
       return FaultTarget::kGradient;
-    case config::Flip::PARAMETER:
+    case config::PARAMETER:
       return FaultTarget::kParameter;
-    case config::Flip::MASTER:
+    case config::MASTER:
       return FaultTarget::kMaster;
-    case config::Flip::FIRST_MOMENT:
+    case config::FIRST_MOMENT:
       return FaultTarget::kFirstMoment;
-    case config::Flip::SECOND_MOMENT:
+    case config::SECOND_MOMENT:
       return FaultTarget::kSecondMoment;
+    case config::ACTIVATION:
+      return FaultTarget::kActivation;
   }
   check_failed(__FILE__, __LINE__, "a target that the schema does not have");
 }
 
-void check_rank(std::int64_t rank, const std::string& path, const Origins& origins, const Scenario& scenario) {
-  if (rank < scenario.ranks) return;
-  origins.fail(path + ".rank", "found " + std::to_string(rank) +
-                                   "; allowed: 0 to cluster.ranks - 1 = " + std::to_string(scenario.ranks - 1));
-}
-
-FaultAddress convert_address(std::int64_t rank, const config::At& at, const std::string& path, const Origins& origins,
-                             const Scenario& scenario) {
-  check_rank(rank, path, origins, scenario);
-  if (at.step() > scenario.train.steps) {
-    origins.fail(path + ".at.step", "found " + std::to_string(at.step()) +
-                                        "; allowed: a step of the run, 1 to train.steps, which is " +
-                                        std::to_string(scenario.train.steps));
-  }
-  FaultAddress address;
-  address.rank = static_cast<int>(rank);
-  address.step = at.step();
-  address.phase = convert_phase(at.phase());
-  return address;
-}
-
-int find_tensor(const ParameterLayout& layout, const std::string& name, const std::string& path,
-                const Origins& origins) {
-  std::vector<std::string> names;
-  for (const ParameterInfo& info : layout.tensors()) names.push_back(info.name);
+int index_of(const std::vector<std::string>& names, const std::string& name, const std::string& path,
+             const Origins& origins) {
   const auto found = std::find(names.begin(), names.end(), name);
   if (found == names.end()) origins.fail(path, "found \"" + name + "\"; " + suggestion(name, names));
   return static_cast<int>(found - names.begin());
 }
 
 // Only the rank that updates an element has its moments, its master weight and its summed gradient.
-void check_is_updated(const FlipFault& flip, const ParameterLayout& layout, const std::string& path,
-                      const Origins& origins, const Scenario& scenario) {
-  const bool summed = flip.target == FaultTarget::kGradient && flip.at.phase != Phase::kReduce;
-  const bool shard_only = flip.target != FaultTarget::kGradient && flip.target != FaultTarget::kParameter;
+void check_is_updated(const FaultElements& elements, const FaultAddress& at, const ParameterLayout& layout,
+                      const std::string& path, const Origins& origins, const Scenario& scenario) {
+  const bool summed = elements.target == FaultTarget::kGradient && at.phase != Phase::kReduce;
+  const bool shard_only = elements.target != FaultTarget::kGradient && elements.target != FaultTarget::kParameter;
   if ((!summed && !shard_only) || scenario.train.zero_stage == 0) return;
   const UnitPlan plan(layout, scenario.train.bucket_bytes / size_of(scenario.train.dtype), scenario.ranks);
-  const Unit& unit = plan.units()[static_cast<std::size_t>(plan.unit_of(flip.tensor))];
-  const std::int64_t tensor_begin = plan.offset_in_unit(flip.tensor);
-  const std::int64_t tensor_end = tensor_begin + layout.tensors()[static_cast<std::size_t>(flip.tensor)].numel;
-  const std::int64_t begin = std::max(flip.at.rank * unit.chunk, tensor_begin) - tensor_begin;
-  const std::int64_t end = std::min((flip.at.rank + 1) * unit.chunk, tensor_end) - tensor_begin;
-  if (flip.index >= begin && flip.index < end) return;
-  const std::int64_t owner = (tensor_begin + flip.index) / unit.chunk;
-  std::string allowed = "; rank " + std::to_string(flip.at.rank) + " updates ";
+  const Unit& unit = plan.units()[static_cast<std::size_t>(plan.unit_of(elements.tensor))];
+  const std::int64_t tensor_begin = plan.offset_in_unit(elements.tensor);
+  const std::int64_t tensor_end = tensor_begin + layout.tensors()[static_cast<std::size_t>(elements.tensor)].numel;
+  const std::int64_t begin = std::max(at.rank * unit.chunk, tensor_begin) - tensor_begin;
+  const std::int64_t end = std::min((at.rank + 1) * unit.chunk, tensor_end) - tensor_begin;
+  const std::int64_t last = elements.index + elements.count - 1;
+  if (elements.index >= begin && last < end) return;
+  const std::int64_t owner = (tensor_begin + elements.index) / unit.chunk;
+  std::string allowed = "; rank " + std::to_string(at.rank) + " updates ";
   allowed += begin < end ? "elements " + std::to_string(begin) + " to " + std::to_string(end - 1) + " of it"
                          : std::string("nothing of it");
-  origins.fail(path + ".index", "found " + std::to_string(flip.index) + allowed + ", rank " + std::to_string(owner) +
+  const std::string found = std::to_string(elements.index) + (elements.count > 1 ? ".." + std::to_string(last) : "");
+  origins.fail(path + ".index", "found " + found + allowed + ", rank " + std::to_string(owner) +
                                     " that element; allowed: an element that the rank updates");
 }
 
-CrashFault convert_crash(const config::Crash& crash, const std::string& path, const Origins& origins,
-                         const Scenario& scenario) {
-  if (!crash.has_at() && !crash.has_time()) {
-    origins.fail(path, "says not when; allowed: at { step phase }, or time");
-  }
-  CrashFault out;
-  out.kind = crash.kind() == config::Crash::HOST ? CrashKind::kHost : CrashKind::kProcess;
-  if (crash.has_time()) {
-    check_rank(crash.rank(), path, origins, scenario);
-    out.at.rank = static_cast<int>(crash.rank());
-    out.time = TimePoint::at(parse_duration(crash.time()));
-    return out;
-  }
-  out.at = convert_address(crash.rank(), crash.at(), path, origins, scenario);
-  const std::int64_t every = scenario.train.checkpoint.every_steps;
-  if (out.at.phase == Phase::kCheckpoint && (every == 0 || out.at.step % every != 0)) {
-    origins.fail(path + ".at.phase", "found CHECKPOINT of step " + std::to_string(out.at.step) +
-                                         ", after which nothing is saved; allowed: only in a multiple of "
-                                         "checkpoint.every_steps, which is " +
-                                         std::to_string(every));
-  }
-  return out;
+struct TensorSize {
+  int tensor = 0;
+  std::int64_t numel = 0;
+};
+
+TensorSize find_activation(const std::string& name, const std::string& path, const Origins& origins,
+                           const Scenario& scenario) {
+  const TrainConfig& train = scenario.train;
+  const Activations<float> shape(train.model, train.batch / train.accumulate, nullptr, Storing::kShapeOnly);
+  const std::vector<ActivationTensor> tensors = shape.named();
+  std::vector<std::string> names;
+  for (const ActivationTensor& tensor : tensors) names.push_back(tensor.name);
+  TensorSize found;
+  found.tensor = index_of(names, name, path, origins);
+  found.numel = tensors[static_cast<std::size_t>(found.tensor)].count;
+  return found;
 }
 
-FlipFault convert_flip(const config::Flip& flip, const std::string& path, const Origins& origins,
-                       const Scenario& scenario) {
-  FlipFault out;
-  out.at = convert_address(flip.rank(), flip.at(), path, origins, scenario);
-  out.target = convert_target(flip.target());
-  if (out.at.phase == Phase::kCheckpoint) {
-    origins.fail(path + ".at.phase",
-                 "found CHECKPOINT; allowed for a flip: DATA, FORWARD, BACKWARD, REDUCE, OPTIMIZER, GATHER");
-  }
+// What flips and overwritings have in common: `index` and `count` of elements of a named tensor.
+template <class Message>
+FaultElements convert_elements(const Message& message, std::int64_t count, const FaultWhen& when,
+                               const std::string& path, const Origins& origins, const Scenario& scenario) {
+  FaultElements elements;
+  elements.target = convert_target(message.target());
+  const bool activation = elements.target == FaultTarget::kActivation;
   const bool before_gradients =
-      out.at.phase == Phase::kData || out.at.phase == Phase::kForward || out.at.phase == Phase::kBackward;
-  if (out.target == FaultTarget::kGradient && before_gradients) {
-    origins.fail(path + ".at.phase", "found " + config::At::Phase_Name(flip.at().phase()) +
-                                         ", when there is no gradient yet; allowed: REDUCE, OPTIMIZER, GATHER");
+      when.at.phase == Phase::kData || when.at.phase == Phase::kForward || when.at.phase == Phase::kBackward;
+  const std::string phase = config::At::Phase_Name(message.at().phase());
+  if (elements.target == FaultTarget::kGradient && before_gradients) {
+    origins.fail(path + ".at.phase",
+                 "found " + phase + ", when there is no gradient yet; allowed: REDUCE, OPTIMIZER, GATHER");
+  }
+  if (activation && when.at.phase != Phase::kBackward) {
+    origins.fail(path + ".at.phase", "found " + phase + " for an ACTIVATION; allowed: BACKWARD");
   }
   const ParameterLayout layout(scenario.train.model);
-  out.tensor = find_tensor(layout, flip.tensor(), path + ".tensor", origins);
-  out.tensor_name = flip.tensor();
-  out.index = flip.index();
-  const std::int64_t numel = layout.tensors()[static_cast<std::size_t>(out.tensor)].numel;
-  if (out.index >= numel) {
-    origins.fail(path + ".index", "found " + std::to_string(out.index) + "; allowed: 0 to " +
-                                      std::to_string(numel - 1) + ", as " + flip.tensor() + " has " +
-                                      std::to_string(numel) + " elements");
+  TensorSize size;
+  if (activation) {
+    size = find_activation(message.tensor(), path + ".tensor", origins, scenario);
+  } else {
+    std::vector<std::string> names;
+    for (const ParameterInfo& info : layout.tensors()) names.push_back(info.name);
+    size.tensor = index_of(names, message.tensor(), path + ".tensor", origins);
+    size.numel = layout.tensors()[static_cast<std::size_t>(size.tensor)].numel;
   }
+  elements.tensor = size.tensor;
+  elements.tensor_name = message.tensor();
+  elements.index = message.index();
+  elements.count = count;
+  if (elements.index >= size.numel) {
+    origins.fail(path + ".index", "found " + std::to_string(elements.index) + "; allowed: 0 to " +
+                                      std::to_string(size.numel - 1) + ", as " + message.tensor() + " has " +
+                                      std::to_string(size.numel) + " elements");
+  }
+  if (count > size.numel - elements.index) {
+    origins.fail(path + ".elements", "found " + std::to_string(count) + "; allowed: 1 to " +
+                                         std::to_string(size.numel - elements.index) + ", as " + message.tensor() +
+                                         " has " + std::to_string(size.numel) + " elements");
+  }
+  if (!activation) check_is_updated(elements, when.at, layout, path, origins, scenario);
+  return elements;
+}
+
+const AllowedPlaces kMemoryPhases = {{config::At::DATA, config::At::FORWARD, config::At::BACKWARD, config::At::REDUCE,
+                                      config::At::OPTIMIZER, config::At::GATHER},
+                                     false};
+const AllowedPlaces kAnywhere = {{}, true};
+
+// The `when` of a crash or a hang: a place or a time.
+template <class Message>
+FaultWhen convert_end(const Message& message, const std::string& path, const Origins& origins,
+                      const Scenario& scenario) {
+  if (!message.has_at() && !message.has_time()) {
+    origins.fail(path, "says not when; allowed: at { step phase }, or time");
+  }
+  if (message.has_at()) return convert_when(message.rank(), message.at(), kAnywhere, path, origins, scenario);
+  check_rank(message.rank(), path, origins, scenario);
+  FaultWhen when;
+  when.at.rank = static_cast<int>(message.rank());
+  when.time = TimePoint::at(parse_duration(message.time()));
+  return when;
+}
+
+FlipFault convert_flip(const config::Flip& flip, const FaultWhen& when, const std::string& path, const Origins& origins,
+                       const Scenario& scenario) {
+  FlipFault out;
+  out.elements = convert_elements(flip, 1, when, path, origins, scenario);
   const std::int64_t bits = 8 * size_of(scenario.train.dtype);
   if (flip.bit() >= bits) {
     origins.fail(path + ".bit", "found " + std::to_string(flip.bit()) + "; allowed: 0 to " + std::to_string(bits - 1));
   }
   out.bit = static_cast<int>(flip.bit());
-  check_is_updated(out, layout, path, origins, scenario);
   return out;
 }
+
+WrittenValue convert_value(config::Overwrite::Value value) {
+  switch (value) {
+    case config::Overwrite::QUIET_NAN:
+      return WrittenValue::kNan;
+    case config::Overwrite::PLUS_INFINITY:
+      return WrittenValue::kInfinity;
+    case config::Overwrite::MINUS_INFINITY:
+      return WrittenValue::kNegativeInfinity;
+    case config::Overwrite::ZERO:
+      return WrittenValue::kZero;
+  }
+  check_failed(__FILE__, __LINE__, "a value that the schema does not have");
+}
+
+rehearse::ProgramError convert_error(config::ProgramError::Kind kind) {
+  switch (kind) {
+    case config::ProgramError::SKIP:
+      return rehearse::ProgramError::kSkip;
+    case config::ProgramError::SIZE:
+      return rehearse::ProgramError::kOtherSize;
+    case config::ProgramError::TYPE:
+      return rehearse::ProgramError::kOtherType;
+    case config::ProgramError::ORDER:
+      return rehearse::ProgramError::kOtherOrder;
+  }
+  check_failed(__FILE__, __LINE__, "a kind that the schema does not have");
+}
+
+// One list of the message after another, each with the paths of its elements.
+class Converter {
+ public:
+  Converter(const config::Faults& faults, const Origins& origins, Scenario& scenario)
+      : faults_(faults), origins_(origins), scenario_(scenario) {}
+
+  void convert() {
+    each("flip", faults_.flip(), [this](const config::Flip& flip, const std::string& path) {
+      const FaultWhen when = convert_when(flip.rank(), flip.at(), kMemoryPhases, path, origins_, scenario_);
+      add(when, convert_flip(flip, when, path, origins_, scenario_));
+    });
+    each("overwrite", faults_.overwrite(), [this](const config::Overwrite& overwrite, const std::string& path) {
+      const FaultWhen when = convert_when(overwrite.rank(), overwrite.at(), kMemoryPhases, path, origins_, scenario_);
+      OverwriteFault fault;
+      fault.elements = convert_elements(overwrite, overwrite.elements(), when, path, origins_, scenario_);
+      fault.value = convert_value(overwrite.with());
+      add(when, fault);
+    });
+    each("spike", faults_.spike(), [this](const config::Spike& spike, const std::string& path) {
+      SpikeFault fault;
+      fault.target = spike.of() == config::Spike::LOSS ? SpikeTarget::kLoss : SpikeTarget::kGradient;
+      fault.factor = spike.factor();
+      add(convert_when(spike.rank(), spike.at(), AllowedPlaces{{config::At::REDUCE}}, path, origins_, scenario_),
+          fault);
+    });
+    each("lr_spike", faults_.lr_spike(), [this](const config::LrFault& spike, const std::string& path) {
+      LrSpikeFault fault;
+      fault.factor = spike.factor();
+      add(convert_when(kAllRanks, spike.at(), AllowedPlaces{{config::At::OPTIMIZER}}, path, origins_, scenario_),
+          fault);
+    });
+    each("program", faults_.program(), [this](const config::ProgramError& error, const std::string& path) {
+      AllowedPlaces allowed = {{config::At::REDUCE}};
+      if (scenario_.train.zero_stage > 0) allowed.phases.push_back(config::At::GATHER);
+      ProgramFault fault;
+      fault.error = convert_error(error.kind());
+      add(convert_when(error.rank(), error.at(), allowed, path, origins_, scenario_), fault);
+    });
+    each("straggler", faults_.straggler(),
+         [this](const config::Straggler& straggler, const std::string& path) { add_straggler(straggler, path); });
+    each("crash", faults_.crash(), [this](const config::Crash& crash, const std::string& path) {
+      CrashFault fault;
+      fault.kind = crash.kind() == config::Crash::HOST ? CrashKind::kHost : CrashKind::kProcess;
+      fault.unsynced = convert_host_loss(crash, path, origins_);
+      add_end(convert_end(crash, path, origins_, scenario_), fault, path);
+    });
+    each("hang", faults_.hang(), [this](const config::Hang& hang, const std::string& path) {
+      add_end(convert_end(hang, path, origins_, scenario_), HangFault(), path);
+    });
+  }
+
+ private:
+  template <class Messages, class Use>
+  void each(const char* name, const Messages& messages, Use use) {
+    for (int i = 0; i < messages.size(); ++i) {
+      use(messages[i], std::string("faults.") + name + "[" + std::to_string(i) + "]");
+    }
+  }
+
+  template <class Kind>
+  void add(const FaultWhen& when, const Kind& kind) {
+    scenario_.faults.faults.push_back(Fault{when, kind});
+  }
+
+  // A rank ends once at a place.
+  template <class Kind>
+  void add_end(const FaultWhen& when, const Kind& kind, const std::string& path) {
+    for (const Fault& other : scenario_.faults.faults) {
+      const bool ends = std::holds_alternative<CrashFault>(other.kind) || std::holds_alternative<HangFault>(other.kind);
+      if (!ends || !(other.when == when)) continue;
+      origins_.fail(path, "found a second end of rank " + std::to_string(when.at.rank) +
+                              " at the same place; allowed: one crash or hang");
+    }
+    add(when, kind);
+  }
+
+  void add_straggler(const config::Straggler& straggler, const std::string& path) {
+    check_rank(straggler.rank(), path, origins_, scenario_);
+    const std::int64_t steps = scenario_.train.steps;
+    if (straggler.from_step() > steps) {
+      origins_.fail(path + ".from_step", "found " + std::to_string(straggler.from_step()) +
+                                             "; allowed: 1 to train.steps, which is " + std::to_string(steps));
+    }
+    if (straggler.has_until_step() && straggler.until_step() < straggler.from_step()) {
+      origins_.fail(path + ".until_step", "found " + std::to_string(straggler.until_step()) +
+                                              "; allowed: at least from_step, which is " +
+                                              std::to_string(straggler.from_step()));
+    }
+    const auto billionths = to_billionths(straggler.factor());
+    if (!billionths) origins_.fail(path + ".factor", "found more than 9 decimals; allowed: at most 9");
+    FaultWhen when;
+    when.at.rank = static_cast<int>(straggler.rank());
+    when.at.step = straggler.from_step();
+    when.until_step = straggler.until_step();
+    StragglerFault fault;
+    fault.numerator = *billionths;
+    fault.denominator = 1'000'000'000;
+    add(when, fault);
+  }
+
+  const config::Faults& faults_;
+  const Origins& origins_;
+  Scenario& scenario_;
+};
 
 }  // namespace
 
 void convert_faults(const config::Scenario& message, const Origins& origins, Scenario& scenario) {
-  for (int i = 0; i < message.faults().flip_size(); ++i) {
-    const std::string path = "faults.flip[" + std::to_string(i) + "]";
-    scenario.faults.flips.push_back(convert_flip(message.faults().flip(i), path, origins, scenario));
-  }
-  for (int i = 0; i < message.faults().crash_size(); ++i) {
-    const std::string path = "faults.crash[" + std::to_string(i) + "]";
-    const CrashFault crash = convert_crash(message.faults().crash(i), path, origins, scenario);
-    for (const CrashFault& other : scenario.faults.crashes) {
-      if (other.at == crash.at && other.time == crash.time) {
-        origins.fail(
-            path, "found a second crash of rank " + std::to_string(crash.at.rank) + " at the same place; allowed: one");
-      }
-    }
-    scenario.faults.crashes.push_back(crash);
-  }
+  Converter(message.faults(), origins, scenario).convert();
   scenario.recovery.max_restarts = static_cast<int>(message.recovery().max_restarts());
   scenario.recovery.restart_delay = parse_duration(message.recovery().restart_delay());
   scenario.recovery.heartbeat_timeout = parse_duration(message.recovery().heartbeat_timeout());
+  scenario.recovery.collective_timeout = parse_duration(message.recovery().collective_timeout());
 }
 
 }  // namespace rehearse

@@ -6,6 +6,7 @@
 #include "sim/config/convert.h"
 #include "sim/config/scenario.pb.h"
 #include "sim/config/units_parser.h"
+#include "sim/fault/failure_presets.h"
 
 namespace rehearse {
 namespace {
@@ -27,26 +28,60 @@ void allow_only(const Message& group, const std::string& path, const std::set<st
   }
 }
 
+template <class Messages>
+void check_ends(const std::string& name, const Messages& messages, const std::set<std::string>& allowed,
+                const Origins& origins) {
+  for (int i = 0; i < messages.size(); ++i) {
+    const std::string path = "faults." + name + "[" + std::to_string(i) + "]";
+    if (messages[i].has_at()) origins.fail(path, "found a place in a step, which a job has not; allowed: time");
+    allow_only(messages[i], path, allowed, origins);
+  }
+}
+
+// Whether a preset has ranks that hang.
+bool may_hang(const config::Faults& faults) {
+  for (const config::Rate& rate : faults.rate()) {
+    FailureRate figures;
+    if (!rate.has_preset() || !find_failure_preset(rate.preset(), figures)) continue;
+    for (const FailureCause& cause : figures.causes) {
+      if (cause.kind == FailureKind::kHang) return true;
+    }
+  }
+  return false;
+}
+
 void check_faults(const config::Faults& faults, const Origins& origins) {
-  allow_only(faults, "faults", {"crash", "rate"}, origins);
-  for (int i = 0; i < faults.crash_size(); ++i) {
-    if (faults.crash(i).has_time()) continue;
-    origins.fail("faults.crash[" + std::to_string(i) + "]",
-                 "found a place in a step, which a job has not; allowed: time");
+  allow_only(faults, "faults", {"crash", "hang", "rate"}, origins);
+  check_ends("crash", faults.crash(), {"kind", "rank", "time"}, origins);
+  check_ends("hang", faults.hang(), {"rank", "time"}, origins);
+}
+
+// Where a rank may hang, something must end that.
+void check_hangs(const config::Scenario& message, const Origins& origins) {
+  if (message.faults().hang_size() == 0 && !may_hang(message.faults())) return;
+  if (message.cluster().ranks() == 1) {
+    origins.fail("cluster.ranks", "found 1 in a job whose ranks may hang: nobody would wait for it; allowed: more");
+  }
+  if (parse_duration(message.recovery().collective_timeout()) == Duration()) {
+    origins.fail("recovery.collective_timeout", "found \"" + message.recovery().collective_timeout() +
+                                                    "\" in a job whose ranks may hang, and would for ever; allowed: "
+                                                    "more");
   }
 }
 
 void check_expectations(const config::Expect& expect, const JobConfig& job, const Origins& origins) {
-  allow_only(expect, "expect",
-             {"event_digest", "final_step", "goodput_above", "goodput_below", "lost_steps", "outcome", "recoveries"},
-             origins);
+  allow_only(
+      expect, "expect",
+      {"cause", "event_digest", "final_step", "goodput_above", "goodput_below", "lost_steps", "outcome", "recoveries"},
+      origins);
   if (job.steps.has_value() && expect.final_step() > *job.steps) {
     origins.fail("expect.final_step", "found " + std::to_string(expect.final_step()) +
                                           "; allowed: a step of the job, 1 to job.steps, which is " +
                                           std::to_string(*job.steps));
   }
-  if (expect.outcome() == config::Expect::DEADLOCK) {
-    origins.fail("expect.outcome", "found DEADLOCK, which a job has not; allowed: DONE, FAILED");
+  if (expect.outcome() != config::Expect::DONE && expect.outcome() != config::Expect::FAILED) {
+    origins.fail("expect.outcome", "found " + config::Expect::Outcome_Name(expect.outcome()) +
+                                       ", which a job has not; allowed: DONE, FAILED");
   }
 }
 
@@ -108,6 +143,7 @@ void convert_job(const config::Scenario& message, const Origins& origins, Scenar
   if (from.has_checkpoint()) convert_checkpoint(from.checkpoint(), origins, job);
   check_left_out(message, origins);
   check_faults(message.faults(), origins);
+  check_hangs(message, origins);
   check_expectations(message.expect(), job, origins);
   scenario.job = job;
 }

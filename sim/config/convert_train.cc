@@ -114,6 +114,33 @@ void convert_checkpoint(const config::Checkpoint& checkpoint, const Origins& ori
   }
 }
 
+Reaction convert_policy(config::Guards::Policy policy) {
+  switch (policy) {
+    case config::Guards::STOP:
+      return Reaction::kStop;
+    case config::Guards::SKIP_STEP:
+      return Reaction::kSkipStep;
+    case config::Guards::ROLLBACK:
+      return Reaction::kRollback;
+    case config::Guards::ROLLBACK_AND_SKIP_BATCHES:
+      return Reaction::kRollbackAndSkipBatches;
+  }
+  check_failed(__FILE__, __LINE__, "a policy that the schema does not have");
+}
+
+void convert_guards(const config::Guards& guards, const Origins& origins, TrainConfig& out) {
+  if (guards.has_nonfinite()) out.guards.nonfinite = convert_policy(guards.nonfinite());
+  if (guards.has_loss_spike()) out.guards.loss_spike = convert_policy(guards.loss_spike());
+  if (guards.median_window() > 0 && !guards.has_loss_spike()) {
+    origins.fail("train.guards.median_window", "found " + std::to_string(guards.median_window()) +
+                                                   " without loss_spike; allowed: only with that guard");
+  }
+  out.guards.spike_factor = guards.spike_factor();
+  out.guards.median_window = guards.median_window();
+  out.guards.max_consecutive_skips = guards.max_consecutive_skips();
+  out.guards.max_rollbacks = guards.max_rollbacks();
+}
+
 void convert_data(const config::Data& data, const NamedFiles& files, const Origins& origins, TrainConfig& out) {
   std::string path;
   switch (data.source_case()) {
@@ -163,6 +190,7 @@ void convert_train(const config::Scenario& message, const NamedFiles& files, con
   convert_steps(message.train(), origins, train);
   convert_optimizer(message.train(), origins, train);
   convert_checkpoint(message.checkpoint(), origins, train);
+  convert_guards(message.train().guards(), origins, train);
   convert_data(message.data(), files, origins, train);
   check_data_fit(message.data(), origins, scenario);
 }

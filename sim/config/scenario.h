@@ -20,7 +20,7 @@ namespace rehearse {
 struct Scenario;
 
 // How a run can end.
-enum class Outcome : std::uint8_t { kDone, kFailed, kDeadlock, kInterrupted };
+enum class Outcome : std::uint8_t { kDone, kStopped, kFailed, kDeadlock, kInterrupted };
 const char* name_of(Outcome outcome);  // as in scenario files and summaries: "DONE"
 
 // The final weights that `expect { same_weights_as }` names: exactly one of the two.
@@ -41,10 +41,15 @@ struct Expectations {
   std::optional<std::string> weights_sha256;
   std::optional<std::string> event_digest;
   std::optional<WeightsReference> same_weights_as;
-  std::optional<std::int64_t> recoveries;
+  std::optional<std::int64_t> recoveries;  // restarts
+  std::optional<std::int64_t> failed_saves;
+  std::optional<std::int64_t> refused_checkpoints;
+  std::optional<std::int64_t> rollbacks;
+  std::optional<std::int64_t> skipped_steps;
   std::optional<std::int64_t> lost_steps;
   std::optional<double> goodput_above;
   std::optional<double> goodput_below;
+  std::optional<std::string> cause;  // words of a recovery's cause, or of the reason for the run's end
   std::optional<double> final_loss_below;
   std::optional<double> max_accumulation_difference;
 };
@@ -63,6 +68,7 @@ struct Scenario {
   TrainConfig train;             // means nothing where there is a job
   std::optional<JobConfig> job;  // instead of model, data and train
   NetworkConfig network;
+  std::optional<TransportConfig> transport;  // where it is asked for, or something can be lost
   DeviceConfig device;
   std::string device_name;  // a preset, or the flop rate as text: for reports
   StorageConfig storage;

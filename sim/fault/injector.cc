@@ -1,111 +1,232 @@
 #include "sim/fault/injector.h"
 
-#include <algorithm>
-
 #include "core/base/check.h"
+#include "core/base/numbers.h"
+#include "sim/fault/memory_faults.h"
 
 namespace rehearse {
 namespace {
 
-std::byte* data_of(const ShardPiece& piece, FaultTarget target) {
-  switch (target) {
-    case FaultTarget::kMaster:
-      return piece.master;
-    case FaultTarget::kFirstMoment:
-      return piece.m;
-    default:
-      CHECK(target == FaultTarget::kSecondMoment);
-      return piece.v;
-  }
+constexpr std::size_t kNumbersPerFault = 3;
+
+bool stops(const Fault& fault) {
+  return std::holds_alternative<CrashFault>(fault.kind) || std::holds_alternative<HangFault>(fault.kind);
 }
 
-// The first byte of the element. The loader has seen to it that the rank has it.
-std::byte* element_of(const FlipFault& flip, const StateMemory& memory) {
-  const std::int64_t bytes = size_of(memory.dtype);
-  const auto tensor = static_cast<std::size_t>(flip.tensor);
-  if (flip.target == FaultTarget::kParameter) return memory.parameters[tensor] + flip.index * bytes;
-  if (flip.target == FaultTarget::kGradient) return memory.gradients[tensor] + flip.index * bytes;
-  const auto piece = std::find_if(memory.pieces.begin(), memory.pieces.end(), [&](const ShardPiece& candidate) {
-    return candidate.tensor == flip.tensor && flip.index >= candidate.offset &&
-           flip.index < candidate.offset + candidate.count;
-  });
-  CHECK(piece != memory.pieces.end());
-  return data_of(*piece, flip.target) + (flip.index - piece->offset) * bytes;
+const char* words_of(ProgramError error) {
+  switch (error) {
+    case ProgramError::kSkip:
+      return "the program leaves a collective out";
+    case ProgramError::kOtherSize:
+      return "the program calls a collective with half the elements";
+    case ProgramError::kOtherType:
+      return "the program calls a collective with another element type";
+    case ProgramError::kOtherOrder:
+      return "the program calls two collectives in the wrong order";
+    case ProgramError::kNone:
+      break;
+  }
+  check_failed(__FILE__, __LINE__, "no error of a program");
 }
 
 }  // namespace
 
-const char* name_of(FaultTarget target) {
-  switch (target) {
-    case FaultTarget::kGradient:
-      return "gradient";
-    case FaultTarget::kParameter:
-      return "parameter";
-    case FaultTarget::kMaster:
-      return "master weight";
-    case FaultTarget::kFirstMoment:
-      return "first moment";
-    case FaultTarget::kSecondMoment:
-      return "second moment";
-  }
-  check_failed(__FILE__, __LINE__, "unknown target of a fault");
+FaultInjector::FaultInjector(const FaultPlan& plan, int ranks, const RandomStream& stream, Hooks hooks)
+    : plan_(plan),
+      progress_(plan.faults.size()),
+      shared_(plan.faults.size(), {0, -1}),
+      ranks_(static_cast<std::size_t>(ranks)),
+      hooks_(std::move(hooks)) {
+  for (std::size_t i = 0; i < plan.faults.size(); ++i) streams_.push_back(stream.fork(static_cast<std::uint64_t>(i)));
 }
 
-void FaultInjector::strike(int rank, std::int64_t step, Phase phase, const StateMemory& memory) {
-  if (!hooks_.is_up(rank)) return;
-  for (std::size_t i = 0; i < plan_.flips.size(); ++i) {
-    const FlipFault& flip = plan_.flips[i];
-    if (flips_fired_[i] || flip.at.rank != rank || flip.at.step != step || flip.at.phase != phase) continue;
-    flips_fired_[i] = true;
-    element_of(flip, memory)[flip.bit / 8] ^= static_cast<std::byte>(1U << (flip.bit % 8));
-    FaultRecord record;
-    record.at = flip.at;
-    record.what = "bit " + std::to_string(flip.bit) + " of the " + name_of(flip.target) + " " + flip.tensor_name + "[" +
-                  std::to_string(flip.index) + "] is inverted";
-    hooks_.on_fault(record);
+// A load has no step of its own: its number takes that place.
+FaultAddress FaultInjector::address_of(const TrainMoment& moment) {
+  FaultAddress address;
+  address.rank = moment.rank;
+  address.step = moment.step;
+  address.phase = moment.phase;
+  if (moment.phase != Phase::kLoad) return address;
+  if (load_attempt_ != moment.attempt) {
+    load_attempt_ = moment.attempt;
+    ++loads_;
   }
-  for (std::size_t i = 0; i < plan_.crashes.size(); ++i) {
-    const CrashFault& crash = plan_.crashes[i];
-    if (crash.time.has_value() || crashes_fired_[i]) continue;
-    if (crash.at.rank != rank || crash.at.step != step || crash.at.phase != phase) continue;
-    crashes_fired_[i] = true;
-    fire(crash);
+  address.step = loads_;
+  return address;
+}
+
+bool FaultInjector::due(std::size_t fault, const FaultPlace& place) const {
+  return strikes(plan_.faults[fault].when, place, progress_[fault], streams_[fault]);
+}
+
+void FaultInjector::strike(const TrainMoment& moment, const StateMemory& memory) {
+  FaultPlace place;
+  place.at = address_of(moment);
+  ranks_[static_cast<std::size_t>(moment.rank)].place = place;
+  if (!hooks_.is_up(moment.rank)) return;
+  if (moment.phase == Phase::kData) set_speed(moment.rank, moment.step);
+  for (std::size_t i = 0; i < plan_.faults.size(); ++i) {
+    const Fault& fault = plan_.faults[i];
+    std::string what;
+    if (const auto* flip = std::get_if<FlipFault>(&fault.kind); flip != nullptr && due(i, place)) {
+      what = apply(*flip, memory);
+    } else if (const auto* overwrite = std::get_if<OverwriteFault>(&fault.kind);
+               overwrite != nullptr && due(i, place)) {
+      what = apply(*overwrite, memory);
+    } else if (const auto* spike = std::get_if<SpikeFault>(&fault.kind);
+               spike != nullptr && spike->target == SpikeTarget::kGradient && due(i, place)) {
+      what = apply(*spike, memory);
+    }
+    if (what.empty()) continue;
+    note_strike(place, progress_[i]);
+    report(place, std::move(what));
+  }
+  strike_down(place);
+}
+
+double FaultInjector::loss_factor(const TrainMoment& moment) {
+  const FaultPlace& place = ranks_[static_cast<std::size_t>(moment.rank)].place;
+  double factor = 1;
+  if (!hooks_.is_up(moment.rank)) return factor;
+  for (std::size_t i = 0; i < plan_.faults.size(); ++i) {
+    const auto* spike = std::get_if<SpikeFault>(&plan_.faults[i].kind);
+    if (spike == nullptr || spike->target != SpikeTarget::kLoss || !due(i, place)) continue;
+    factor *= spike->factor;
+    note_strike(place, progress_[i]);
+    report(place, "the loss is multiplied by " + shortest_text(spike->factor));
+  }
+  return factor;
+}
+
+// The first rank that comes to the step decides for all that come in the same attempt: one learning rate for all.
+double FaultInjector::lr_factor(const TrainMoment& moment) {
+  FaultPlace place = ranks_[static_cast<std::size_t>(moment.rank)].place;
+  place.at.rank = kAllRanks;
+  double factor = 1;
+  for (std::size_t i = 0; i < plan_.faults.size(); ++i) {
+    const auto* spike = std::get_if<LrSpikeFault>(&plan_.faults[i].kind);
+    if (spike == nullptr) continue;
+    const auto here = std::pair(moment.attempt, moment.step);
+    if (shared_[i] != here) {
+      if (!due(i, place)) continue;
+      shared_[i] = here;
+      note_strike(place, progress_[i]);
+      report(place, "the learning rate is multiplied by " + shortest_text(spike->factor));
+    }
+    factor *= spike->factor;
+  }
+  return factor;
+}
+
+ProgramError FaultInjector::program_error(const TrainMoment& moment) {
+  const FaultPlace& place = ranks_[static_cast<std::size_t>(moment.rank)].place;
+  if (!hooks_.is_up(moment.rank)) return ProgramError::kNone;
+  for (std::size_t i = 0; i < plan_.faults.size(); ++i) {
+    const auto* program = std::get_if<ProgramFault>(&plan_.faults[i].kind);
+    if (program == nullptr || !due(i, place)) continue;
+    note_strike(place, progress_[i]);
+    report(place, words_of(program->error));
+    return program->error;
+  }
+  return ProgramError::kNone;
+}
+
+void FaultInjector::on_message(int rank) {
+  FaultPlace& place = ranks_[static_cast<std::size_t>(rank)].place;
+  ++place.message;
+  if (hooks_.is_up(rank)) strike_down(place);
+}
+
+void FaultInjector::strike_down(const FaultPlace& place) {
+  for (std::size_t i = 0; i < plan_.faults.size(); ++i) {
+    if (!stops(plan_.faults[i]) || !due(i, place)) continue;
+    stop_rank(i, place);
     return;
   }
 }
 
-void FaultInjector::strike_in_time(std::size_t crash) {
-  CHECK(!crashes_fired_[crash] && plan_.crashes[crash].time.has_value());
-  if (!hooks_.is_up(plan_.crashes[crash].at.rank)) return;
-  crashes_fired_[crash] = true;
-  fire(plan_.crashes[crash]);
+void FaultInjector::stop_rank(std::size_t fault, const FaultPlace& place) {
+  note_strike(place, progress_[fault]);
+  if (const auto* crash = std::get_if<CrashFault>(&plan_.faults[fault].kind)) {
+    report(place, crash->kind == CrashKind::kProcess ? "the process crashes" : "the host is lost");
+    hooks_.crash(place.at.rank, crash->kind, crash->unsynced);
+    return;
+  }
+  report(place, "the process hangs");
+  hooks_.hang(place.at.rank);
+}
+
+void FaultInjector::strike_in_time(std::size_t fault) {
+  const FaultWhen& when = plan_.faults[fault].when;
+  CHECK(when.time.has_value() && stops(plan_.faults[fault]) && progress_[fault].count == 0);
+  if (!hooks_.is_up(when.at.rank)) return;
+  FaultPlace place;
+  place.at.rank = when.at.rank;
+  stop_rank(fault, place);
+}
+
+// What the window says of the step, so that a step that is done again is as slow as before.
+void FaultInjector::set_speed(int rank, std::int64_t step) {
+  RankPlace& state = ranks_[static_cast<std::size_t>(rank)];
+  std::int64_t numerator = 1;
+  std::int64_t denominator = 1;
+  std::vector<std::size_t> reasons;
+  for (std::size_t i = 0; i < plan_.faults.size(); ++i) {
+    const auto* straggler = std::get_if<StragglerFault>(&plan_.faults[i].kind);
+    if (straggler == nullptr) continue;
+    const FaultWhen& when = plan_.faults[i].when;
+    if (when.at.rank != rank || step < when.at.step || (when.until_step > 0 && step > when.until_step)) continue;
+    numerator = straggler->numerator;
+    denominator = straggler->denominator;
+    reasons.push_back(i);
+  }
+  for (const std::size_t i : reasons) progress_[i].count = 1;
+  if (state.numerator == numerator && state.denominator == denominator) return;
+  state.numerator = numerator;
+  state.denominator = denominator;
+  hooks_.slow_down(rank, numerator, denominator);
+  const double factor = static_cast<double>(numerator) / static_cast<double>(denominator);
+  report(state.place, reasons.empty() ? "the device has its speed again"
+                                      : "the device takes " + shortest_text(factor) + " times as long");
 }
 
 std::vector<std::string> FaultInjector::not_struck() const {
-  const auto where = [](const FaultAddress& at) {
-    return "rank " + std::to_string(at.rank) + ", step " + std::to_string(at.step) + ", " + name_of(at.phase);
-  };
   std::vector<std::string> texts;
-  for (std::size_t i = 0; i < plan_.flips.size(); ++i) {
-    if (!flips_fired_[i]) texts.push_back("the bit flip of " + where(plan_.flips[i].at));
-  }
-  for (std::size_t i = 0; i < plan_.crashes.size(); ++i) {
-    const CrashFault& crash = plan_.crashes[i];
-    if (crashes_fired_[i]) continue;
-    texts.push_back(crash.time.has_value()
-                        ? "the crash of rank " + std::to_string(crash.at.rank) + " at " +
-                              to_string(crash.time->since_start()) + ": the run was over, or the rank was down"
-                        : "the crash of " + where(crash.at));
+  for (std::size_t i = 0; i < plan_.faults.size(); ++i) {
+    const Fault& fault = plan_.faults[i];
+    // What may or may not strike has not failed to.
+    const bool sure = fault.when.probability == FaultWhen().probability;
+    if (progress_[i].count > 0 || !sure) continue;
+    texts.push_back(std::string("the ") + name_of(fault) + " of " + text_of(fault.when));
+    if (fault.when.time.has_value()) texts.back() += ": the run was over, or the rank was down";
   }
   return texts;
 }
 
-void FaultInjector::fire(const CrashFault& crash) {
+std::vector<std::int64_t> FaultInjector::progress() const {
+  std::vector<std::int64_t> numbers;
+  for (const FaultProgress& one : progress_) {
+    numbers.insert(numbers.end(), {one.count, one.last_step, one.last_message});
+  }
+  return numbers;
+}
+
+void FaultInjector::set_progress(const std::vector<std::int64_t>& numbers) {
+  CHECK_EQ(numbers.size(), kNumbersPerFault * progress_.size());
+  for (std::size_t i = 0; i < progress_.size(); ++i) {
+    const std::int64_t* of_fault = numbers.data() + kNumbersPerFault * i;
+    progress_[i].count = of_fault[0];
+    progress_[i].last_step = of_fault[1];
+    progress_[i].last_message = of_fault[2];
+  }
+}
+
+void FaultInjector::report(const FaultPlace& place, std::string what) {
   FaultRecord record;
-  record.at = crash.at;
-  record.what = crash.kind == CrashKind::kProcess ? "the process crashes" : "the host is lost";
+  record.at = place.at;
+  record.what = std::move(what);
+  if (place.message > 0) record.what += ", after message " + std::to_string(place.message) + " of the phase";
   hooks_.on_fault(record);
-  hooks_.crash(crash.at.rank, crash.kind);
 }
 
 }  // namespace rehearse

@@ -1,11 +1,14 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/train/disturbance.h"
 #include "sim/fault/config.h"
+#include "sim/fault/fault_when.h"
 
 namespace rehearse {
 
@@ -16,36 +19,64 @@ struct FaultRecord {
   std::string what;  // in words
 };
 
-// Carries a fault plan out, from outside the ranks. Each fault strikes once in the whole run, however often its address
-// is reached.
+// Carries a fault plan out, from outside the ranks.
 class FaultInjector : public Disturbance {
  public:
   struct Hooks {
     // Hears of each fault when it has struck, without its time.
     std::function<void(const FaultRecord&)> on_fault;
     // Has the rank die, not before this call is over; nothing more that it does counts.
-    std::function<void(int rank, CrashKind kind)> crash;
-    // False for a rank that is down, or about to die: no fault strikes it.
+    std::function<void(int rank, CrashKind kind, const PowerLoss& unsynced)> crash;
+    // Has the rank stop in the same way, without dying.
+    std::function<void(int rank)> hang;
+    // The rank's device takes so many times as long from now on.
+    std::function<void(int rank, std::int64_t numerator, std::int64_t denominator)> slow_down;
+    // False for a rank that is down, or about to be: no fault strikes it.
     std::function<bool(int rank)> is_up;
   };
-  FaultInjector(const FaultPlan& plan, Hooks hooks)
-      : plan_(plan),
-        flips_fired_(plan.flips.size(), false),
-        crashes_fired_(plan.crashes.size(), false),
-        hooks_(std::move(hooks)) {}
+  // `stream`: of the plan's draws. The plan outlives the injector.
+  FaultInjector(const FaultPlan& plan, int ranks, const RandomStream& stream, Hooks hooks);
 
-  void strike(int rank, std::int64_t step, Phase phase, const StateMemory& memory) override;
-  // The plan's n-th crash, which has a time, is due. It finds nobody where the rank is down.
-  void strike_in_time(std::size_t crash);
+  void strike(const TrainMoment& moment, const StateMemory& memory) override;
+  double loss_factor(const TrainMoment& moment) override;
+  double lr_factor(const TrainMoment& moment) override;
+  ProgramError program_error(const TrainMoment& moment) override;
+
+  // The rank has handed a message to the network.
+  void on_message(int rank);
+  // The plan's n-th fault, which has a time, is due. It finds nobody where the rank is down.
+  void strike_in_time(std::size_t fault);
+
+  bool has_struck(std::size_t fault) const { return progress_[fault].count > 0; }
   // What never struck, in words.
   std::vector<std::string> not_struck() const;
+  // How far each fault of the plan has come, and back: three numbers a fault.
+  std::vector<std::int64_t> progress() const;
+  void set_progress(const std::vector<std::int64_t>& numbers);
 
  private:
-  void fire(const CrashFault& crash);
+  struct RankPlace {
+    FaultPlace place;
+    std::uint64_t load_attempt = ~std::uint64_t{0};  // the latest that began with a load
+    std::int64_t numerator = 1;                      // the device's slowdown
+    std::int64_t denominator = 1;
+  };
+  FaultAddress address_of(const TrainMoment& moment);
+  bool due(std::size_t fault, const FaultPlace& place) const;
+  // The rank dies or hangs, where one of the plan's faults says so here.
+  void strike_down(const FaultPlace& place);
+  void stop_rank(std::size_t fault, const FaultPlace& place);
+  void set_speed(int rank, std::int64_t step);
+  void report(const FaultPlace& place, std::string what);
 
   const FaultPlan& plan_;
-  std::vector<bool> flips_fired_;
-  std::vector<bool> crashes_fired_;
+  std::vector<RandomStream> streams_;    // by fault
+  std::vector<FaultProgress> progress_;  // by fault
+  // Of a fault that strikes all ranks: the attempt and step that it strikes in.
+  std::vector<std::pair<std::uint64_t, std::int64_t>> shared_;
+  std::vector<RankPlace> ranks_;
+  std::uint64_t load_attempt_ = ~std::uint64_t{0};
+  std::int64_t loads_ = 0;
   Hooks hooks_;
 };
 

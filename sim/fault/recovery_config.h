@@ -11,6 +11,7 @@ struct RecoveryConfig {
   int max_restarts = 8;
   Duration restart_delay = Duration::microseconds(10'000'000);      // from the stop of the ranks to their start
   Duration heartbeat_timeout = Duration::microseconds(30'000'000);  // after which a silent host counts as lost
+  Duration collective_timeout = Duration::seconds(600);  // of a message of a collective; zero: waits for ever
 };
 
 }  // namespace rehearse

@@ -8,7 +8,7 @@ bool is_event_kind(std::uint32_t number) {
   const auto within = [number](EventKind first, EventKind last) {
     return number >= static_cast<std::uint32_t>(first) && number <= static_cast<std::uint32_t>(last);
   };
-  return within(EventKind::kStart, EventKind::kFaultDue) || within(EventKind::kPhase, EventKind::kFault);
+  return within(EventKind::kStart, EventKind::kConnectionBroken) || within(EventKind::kPhase, EventKind::kPacketFault);
 }
 
 const char* name_of(EventKind kind) {
@@ -67,14 +67,48 @@ const char* name_of(EventKind kind) {
       return "restart of all ranks";
     case EventKind::kFaultDue:
       return "time of a fault";
+    case EventKind::kHang:
+      return "hang";
+    case EventKind::kPacketHeld:
+      return "packet before its turn";
+    case EventKind::kPacketAgain:
+      return "packet once more";
+    case EventKind::kPacketCorrupt:
+      return "packet with a wrong checksum";
+    case EventKind::kPacketRefused:
+      return "packet for what is gone";
+    case EventKind::kAck:
+      return "acknowledgement";
+    case EventKind::kRetransmission:
+      return "retransmission";
+    case EventKind::kConnectionBroken:
+      return "end of a connection";
     case EventKind::kPhase:
       return "phase";
     case EventKind::kState:
       return "state";
     case EventKind::kFault:
       return "fault";
+    case EventKind::kPacketFault:
+      return "fault of a link";
   }
   check_failed(__FILE__, __LINE__, "unknown kind of event");
+}
+
+const char* name_of(PacketFault fault) {
+  switch (fault) {
+    case PacketFault::kLost:
+      return "lost";
+    case PacketFault::kCopied:
+      return "copied";
+    case PacketFault::kSetAside:
+      return "set aside";
+    case PacketFault::kDelayed:
+      return "delayed";
+    case PacketFault::kBitInverted:
+      return "changed in a bit";
+  }
+  check_failed(__FILE__, __LINE__, "unknown fault of a packet");
 }
 
 const char* name_of(StateComponent component) {

@@ -40,15 +40,29 @@ enum class EventKind : std::uint8_t {
   kStopped,   // all ranks are stopped
   kRestart,   // the ranks of a new generation are about to start
   kFaultDue,  // the time of a fault has come
+  kHang,      // a rank's process stops without dying
+  // Of the reliable transport (sim/net/transport.h), between what was sent and its delivery.
+  kPacketHeld,        // a packet is there before one that left earlier, and waits for it
+  kPacketAgain,       // a packet is there that was there before, and is dropped
+  kPacketCorrupt,     // a packet is there whose checksum is wrong, and is dropped
+  kPacketRefused,     // a packet is there for a process or a connection that is gone
+  kAck,               // an acknowledgement is there
+  kRetransmission,    // no acknowledgement came in time: a packet is sent again
+  kConnectionBroken,  // it was sent again too often
   // What is seen from outside while an event is handled; any number of records.
-  kPhase = 64,  // a rank goes on to another phase
-  kState,       // the digest of a part of a rank's state
-  kFault,       // a fault strikes
+  kPhase = 64,   // a rank goes on to another phase
+  kState,        // the digest of a part of a rank's state
+  kFault,        // a fault strikes
+  kPacketFault,  // a fault strikes a packet on its link; `index` is a PacketFault
 };
 // Whether a record may have this number as its kind.
 bool is_event_kind(std::uint32_t number);
 // In words: "fsync of a directory".
 const char* name_of(EventKind kind);
+
+// What becomes of a packet that is struck.
+enum class PacketFault : std::uint8_t { kLost, kCopied, kSetAside, kDelayed, kBitInverted };
+const char* name_of(PacketFault fault);
 
 // What a kState record is the digest of.
 enum class StateComponent : std::uint8_t {

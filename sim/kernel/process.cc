@@ -140,6 +140,15 @@ void Process::kill() {
   if (counted) kernel_.process_ended();
 }
 
+void Process::hang() {
+  CHECK(kernel_.running().process != this);
+  if (state_ != State::kRunning || hangs_) return;
+  doomed_ = true;
+  hangs_ = true;
+  hangs_since_ = kernel_.now();
+  drop_all();
+}
+
 void Process::drop_all() {
   while (first_ != nullptr) kernel_.drop(*first_);
 }
@@ -200,6 +209,7 @@ void Process::unlink(PendingOp& op) {
 
 void Process::append_waiting(std::vector<WaitingRow>& rows) const {
   if (state_ != State::kRunning) return;
+  if (hangs_) rows.push_back(WaitingRow{rank_, activities_[kMain].name, WaitInfo(EventKind::kHang), hangs_since_, ""});
   for (const PendingOp* op = first_; op != nullptr; op = op->next) {
     WaitingRow row{rank_, activities_[op->activity].name, op->wait, op->since, ""};
     if (op->wait.activity != 0) row.joins = activities_[op->wait.activity].name;

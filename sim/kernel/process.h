@@ -38,7 +38,12 @@ class Process {
   // this process's coroutines (schedule an event at now instead).
   void kill();
 
-  // It will be killed by an event of this moment, so its main Task does not end it any more.
+  // It stops without dying: nothing in it ever runs again, and it counts as unfinished until it is killed. Not from
+  // inside one of its coroutines either.
+  void hang();
+  bool hangs() const { return hangs_; }
+
+  // It will be killed, or hang, by an event of this moment, so its main Task does not end it any more.
   void doom() { doomed_ = true; }
   bool is_doomed() const { return doomed_; }
 
@@ -80,6 +85,8 @@ class Process {
   int rank_;
   State state_ = State::kNew;
   bool doomed_ = false;
+  bool hangs_ = false;
+  TimePoint hangs_since_;
   std::unique_ptr<StartSink> start_sink_;
   std::function<Task<>()> main_;
   std::function<void(std::exception_ptr)> on_end_;

@@ -14,6 +14,26 @@ class FabricListener {
   virtual void on_delivered(std::uint64_t message) = 0;
   // A record of the message, without a kind.
   virtual EventRecord record_of(std::uint64_t message) const = 0;
+
+  // From a reliable transport. The message, which is about to be delivered, has one bit of its payload inverted, and
+  // nothing noticed; bit 0 is the lowest of the first byte.
+  virtual void on_corrupted(std::uint64_t /*message*/, std::uint64_t /*bit*/) {}
+  // The message will never be delivered: its receiver's process is of a newer generation, or its connection broken.
+  virtual void on_dropped(std::uint64_t /*message*/) {}
+  // The two ranks cannot reach each other any more in this generation.
+  virtual void on_broken(int /*source*/, int /*destination*/, std::uint32_t /*generation*/) {}
+};
+
+// What befalls a message on its link, beyond the fabric's ordinary times.
+struct PathEffect {
+  Duration added;  // so much later at the receiver's port, and what is behind it on the link no earlier
+  Duration aside;  // so much later again, while what is behind it overtakes it
+  std::int64_t bandwidth_ppb = 1'000'000'000;  // of the ports' bandwidth, for this message
+  bool lost = false;                           // it leaves its sender and never arrives
+  // A second one is made under way, that arrives as `copy` so much later.
+  bool copied = false;
+  Duration copy_after;
+  std::uint64_t copy = 0;
 };
 
 // How long messages take: the model of links, ports and contention behind the simulated Communicator. Times only; the
@@ -23,9 +43,25 @@ class Fabric {
   virtual ~Fabric() = default;
   // Sends `bytes` from `source` to another rank now; `message` comes back in on_delivered. Returns when the last byte
   // has left the source.
-  virtual TimePoint send(int source, int destination, Bytes bytes, std::uint64_t message) = 0;
+  TimePoint send(int source, int destination, Bytes bytes, std::uint64_t message) {
+    return start(source, destination, bytes, message, nullptr);
+  }
+  // The same over a disturbed link.
+  TimePoint send(int source, int destination, Bytes bytes, std::uint64_t message, const PathEffect& effect) {
+    return start(source, destination, bytes, message, &effect);
+  }
   // The time a message of no bytes takes when nothing is in its way.
   virtual Duration latency() const = 0;
+
+  // A process of `generation` now runs on the rank.
+  virtual void on_started(int /*rank*/, std::uint32_t /*generation*/) {}
+  // The rank's host is gone: it neither sends nor answers until a process is started again.
+  virtual void on_host_lost(int /*rank*/) {}
+
+ protected:
+  // `effect` is null for an undisturbed link.
+  virtual TimePoint start(int source, int destination, Bytes bytes, std::uint64_t message,
+                          const PathEffect* effect) = 0;
 };
 
 }  // namespace rehearse

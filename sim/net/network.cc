@@ -40,7 +40,15 @@ std::exception_ptr Network::refusal(const Endpoint& self, const Process& process
       !anything_underway(peer, process.rank())) {
     return error(CommError::Kind::kPeerLost, wait, process.rank());
   }
+  if (!self.broken.empty() && is_broken(self, peer, call.group->generation)) [[unlikely]] {
+    return error(CommError::Kind::kPeerLost, wait, process.rank());
+  }
   return nullptr;
+}
+
+bool Network::is_broken(const Endpoint& self, int peer, std::uint32_t generation) const {
+  return std::any_of(self.broken.begin(), self.broken.end(),
+                     [&](const Broken& broken) { return broken.peer == peer && generation <= broken.generation; });
 }
 
 TimePoint Network::transmit(int source, const Call& call, int destination, Payload payload) {
@@ -61,15 +69,17 @@ TimePoint Network::transmit(int source, const Call& call, int destination, Paylo
   Message& message = in_flight_[slot];
   message.key = key_of(call, source);
   message.destination = destination;
-  message.operation = call.operation;
-  message.unit = call.unit;
+  message.about = call.fingerprint();
   message.offset = call.offset;
   message.payload = std::move(payload);
   if (source == destination) {
     kernel_.schedule(kernel_.now(), this, kSelfBit | slot);
+    if (on_sent_) on_sent_(source);
     return kernel_.now();
   }
-  return fabric_->send(source, destination, size, slot);
+  const TimePoint left = fabric_->send(source, destination, size, slot);
+  if (on_sent_) on_sent_(source);
+  return left;
 }
 
 void Network::send(Process& process, const Call& call, int peer, Payload payload, Completion<> done) {
@@ -84,11 +94,11 @@ void Network::send(Process& process, const Call& call, int peer, Payload payload
   kernel_.arm_deadline(op, call.timeout);
 }
 
-bool Network::take_unexpected(Endpoint& self, const Key& key, Payload& payload) {
+bool Network::take_unexpected(Endpoint& self, const Key& key, Arrived& message) {
   const auto found = std::find_if(self.unexpected.begin(), self.unexpected.end(),
                                   [&key](const Arrived& arrived) { return arrived.key == key; });
   if (found == self.unexpected.end()) return false;
-  payload = std::move(found->payload);
+  message = std::move(*found);
   self.unexpected.erase(found);
   return true;
 }
@@ -118,9 +128,9 @@ void Network::receive(Process& process, const Call& call, int source, PendingOp&
   Endpoint& self = endpoint(process.rank());
   const Key key = key_of(call, source);
   kernel_.arm_deadline(op, call.timeout);
-  Payload payload;
-  if (take_unexpected(self, key, payload)) {
-    give(self, op, Arrived{key, call.operation, std::move(payload)}, false);
+  Arrived arrived;
+  if (take_unexpected(self, key, arrived)) {
+    give(self, op, call.fingerprint(), std::move(arrived), false);
     return;
   }
   op.error = refusal(self, process, call, source);
@@ -128,19 +138,30 @@ void Network::receive(Process& process, const Call& call, int source, PendingOp&
     kernel_.complete_at(kernel_.now(), op);
     return;
   }
-  post(self, key, op, call.timeout);
+  post(self, key, op, call);
 }
 
-void Network::post(Endpoint& self, const Key& key, PendingOp& op, Duration timeout) {
-  if (timeout != kForever) {
+void Network::post(Endpoint& self, const Key& key, PendingOp& op, const Call& call) {
+  if (call.timeout != kForever) {
     // What timed out before goes, so that polling does not pile it up.
     std::erase_if(self.posted,
                   [&](const Posted& posted) { return posted.key == key && kernel_.ops().find(posted.op) == nullptr; });
   }
-  self.posted.push_back(Posted{key, handle_of(op)});
+  self.posted.push_back(Posted{key, call.fingerprint(), handle_of(op)});
 }
 
-void Network::give(Endpoint& self, PendingOp& op, Arrived message, bool from_event) {
+void Network::give(Endpoint& self, PendingOp& op, const Fingerprint& about, Arrived message, bool from_event) {
+  if (!(message.about == about)) {
+    const int rank = op.process->rank();
+    const std::string detail = "rank " + std::to_string(rank) + " calls " + text_of(about) + ", rank " +
+                               std::to_string(message.key.source) + " " + text_of(message.about);
+    const WaitInfo& wait = op.wait;
+    op.error = std::make_exception_ptr(CommError(CommError::Kind::kMismatch, wait.group_id, wait.generation,
+                                                 wait.sequence, rank, wait.peer, wait.operation, detail));
+    kernel_.disarm_deadline(op);
+    kernel_.complete_at(kernel_.now(), op);
+    return;
+  }
   if (from_event && op.not_before <= kernel_.now()) {
     kernel_.complete(op, nullptr, std::move(message.payload));
     return;
@@ -166,7 +187,7 @@ void Network::on_delivered(std::uint64_t slot) {
   }
   const Key key = message.key;
   const int destination = message.destination;
-  const Operation operation = message.operation;
+  const Fingerprint about = message.about;
   Payload payload = std::move(message.payload);
   message.destination = -1;
   free_messages_.push_back(static_cast<std::uint32_t>(slot));
@@ -177,27 +198,57 @@ void Network::on_delivered(std::uint64_t slot) {
   const bool heard = (self.alive ? key.generation >= self.generation : key.generation > self.generation) &&
                      static_cast<std::int64_t>(key.generation) > self.aborted_generation;
   if (heard) {
-    TrafficCounters& counters = self.counters[static_cast<std::size_t>(operation)];
+    TrafficCounters& counters = self.counters[static_cast<std::size_t>(about.operation)];
     ++counters.messages_received;
     counters.bytes_received += payload.size();
     PendingOp* waiting = nullptr;
+    Fingerprint expected;
     for (auto posted = self.posted.begin(); posted != self.posted.end();) {
       if (!(posted->key == key)) {
         ++posted;
         continue;
       }
       waiting = kernel_.ops().find(posted->op);
+      expected = posted->about;
       posted = self.posted.erase(posted);
       if (waiting != nullptr) break;  // else it timed out: the next one of the key
     }
     if (waiting != nullptr) {
-      give(self, *waiting, Arrived{key, operation, std::move(payload)}, true);
+      give(self, *waiting, expected, Arrived{key, about, std::move(payload)}, true);
     } else {
-      self.unexpected.push_back(Arrived{key, operation, std::move(payload)});
+      self.unexpected.push_back(Arrived{key, about, std::move(payload)});
     }
   }
   const std::int64_t lost = endpoint(key.source).known_lost_generation;
   if (lost >= 0) fail_waiting_for(key.source, destination, lost);
+}
+
+void Network::on_corrupted(std::uint64_t slot, std::uint64_t bit) {
+  Message& message = in_flight_[slot];
+  if (!message.payload.has_data()) return;  // a shape
+  const std::span<const std::byte> right = message.payload.bytes();
+  auto [wrong, bytes] = corrupted_.make(message.payload.size());
+  std::copy(right.begin(), right.end(), bytes.begin());
+  bytes[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));
+  message.payload = std::move(wrong);
+}
+
+void Network::on_dropped(std::uint64_t slot) {
+  Message& message = in_flight_[slot];
+  const int source = message.key.source;
+  const int destination = message.destination;
+  message.payload = Payload();
+  message.destination = -1;
+  free_messages_.push_back(static_cast<std::uint32_t>(slot));
+  const std::int64_t lost = endpoint(source).known_lost_generation;
+  if (lost >= 0) fail_waiting_for(source, destination, lost);
+}
+
+void Network::on_broken(int source, int destination, std::uint32_t generation) {
+  endpoint(source).broken.push_back(Broken{destination, generation});
+  endpoint(destination).broken.push_back(Broken{source, generation});
+  fail_posted(source, destination, generation);
+  fail_posted(destination, source, generation);
 }
 
 EventRecord Network::record_of(std::uint64_t slot) const {
@@ -208,9 +259,9 @@ EventRecord Network::record_of(std::uint64_t slot) const {
   record.group = message.key.group_id;
   record.generation = message.key.generation;
   record.call = message.key.sequence;
-  record.operation = message.operation;
+  record.operation = message.about.operation;
   record.size = message.payload.size().count();
-  record.index = message.unit;
+  record.index = message.about.unit;
   record.offset = message.offset;
   return record;
 }
@@ -234,6 +285,8 @@ void Network::on_process_started(int rank, std::uint32_t generation) {
   self.alive = true;
   ++self.incarnation;
   self.generation = generation;
+  std::erase_if(self.broken, [generation](const Broken& broken) { return broken.generation < generation; });
+  fabric_->on_started(rank, generation);
   self.known_lost_generation = std::min(self.known_lost_generation, static_cast<std::int64_t>(generation) - 1);
   self.posted.clear();
   std::erase_if(self.unexpected, [&](const Arrived& arrived) { return arrived.key.generation < generation; });
@@ -251,6 +304,7 @@ void Network::on_host_lost(int rank) {
   Endpoint& self = endpoint(rank);
   CHECK(self.alive);
   self.alive = false;
+  fabric_->on_host_lost(rank);
 }
 
 void Network::on_event(std::uint64_t argument) {
@@ -288,10 +342,16 @@ void Network::fail_waiting_for(int source, int destination, std::int64_t up_to_g
     return posted.key.source == source && static_cast<std::int64_t>(posted.key.generation) <= up_to_generation;
   };
   if (std::none_of(self.posted.begin(), self.posted.end(), waits) || anything_underway(source, destination)) return;
-  std::erase_if(self.posted, [&](const Posted& posted) {
-    if (!waits(posted)) return false;
+  fail_posted(destination, source, up_to_generation);
+}
+
+void Network::fail_posted(int rank, int source, std::int64_t up_to_generation) {
+  std::erase_if(endpoint(rank).posted, [&](const Posted& posted) {
+    if (posted.key.source != source || static_cast<std::int64_t>(posted.key.generation) > up_to_generation) {
+      return false;
+    }
     if (PendingOp* op = kernel_.ops().find(posted.op); op != nullptr) {
-      op->error = error(CommError::Kind::kPeerLost, op->wait, destination);
+      op->error = error(CommError::Kind::kPeerLost, op->wait, rank);
       kernel_.complete_at(kernel_.now(), *op);
     }
     return true;

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -29,6 +30,8 @@ class Network : public FabricListener, private EventSink {
   // Before the first message.
   void set_fabric(std::unique_ptr<Fabric> fabric) { fabric_ = std::move(fabric); }
   int ranks() const { return static_cast<int>(endpoints_.size()); }
+  // Hears of each message that a rank has sent.
+  void set_send_listener(std::function<void(int rank)> listener) { on_sent_ = std::move(listener); }
 
   // Operations of a rank's process; see Communicator.
   void send(Process& process, const Call& call, int peer, Payload payload, Completion<> done);
@@ -53,6 +56,10 @@ class Network : public FabricListener, private EventSink {
   EventRecord record_of(std::uint64_t message) const override;
 
   void on_delivered(std::uint64_t message) override;
+  // From a reliable transport (fabric.h).
+  void on_corrupted(std::uint64_t message, std::uint64_t bit) override;
+  void on_dropped(std::uint64_t message) override;
+  void on_broken(int source, int destination, std::uint32_t generation) override;
 
  private:
   struct Key {
@@ -64,20 +71,25 @@ class Network : public FabricListener, private EventSink {
   };
   struct Posted {
     Key key;
+    Fingerprint about;
     OpHandle op;
   };
   struct Arrived {
     Key key;
-    Operation operation;
+    Fingerprint about;
     Payload payload;
   };
   struct Message {
     Key key;
     int destination = -1;  // -1: the slot is free
-    Operation operation = Operation::kPointToPoint;
-    std::int32_t unit = -1;
+    Fingerprint about;
     std::int64_t offset = -1;
     Payload payload;
+  };
+  // A connection that the transport gave up.
+  struct Broken {
+    int peer;
+    std::uint32_t generation;
   };
   struct Endpoint {
     std::vector<Posted> posted;
@@ -88,6 +100,7 @@ class Network : public FabricListener, private EventSink {
     std::uint32_t incarnation = 0;
     std::uint32_t generation = 0;             // of the latest process
     std::int64_t known_lost_generation = -1;  // the process is gone and peers can know: one latency has passed
+    std::vector<Broken> broken;
   };
 
   static Key key_of(const Call& call, int source);
@@ -97,22 +110,27 @@ class Network : public FabricListener, private EventSink {
   // Puts the message on its way; returns when it has left.
   TimePoint transmit(int source, const Call& call, int destination, Payload payload);
   // Takes the oldest arrived message of `key`.
-  bool take_unexpected(Endpoint& self, const Key& key, Payload& payload);
+  bool take_unexpected(Endpoint& self, const Key& key, Arrived& message);
   void receive(Process& process, const Call& call, int source, PendingOp& op);
-  void post(Endpoint& self, const Key& key, PendingOp& op, Duration timeout);
-  // Finishes a receive or an exchange with its message; inline where `from_event` and nothing else is to wait for.
-  void give(Endpoint& self, PendingOp& op, Arrived message, bool from_event);
+  void post(Endpoint& self, const Key& key, PendingOp& op, const Call& call);
+  // Finishes a receive or an exchange, whose call is `about`, with its message; inline where `from_event` and nothing
+  // else is to wait for. A message of another call than the receiver's fails it.
+  void give(Endpoint& self, PendingOp& op, const Fingerprint& about, Arrived message, bool from_event);
   bool anything_underway(int source, int destination) const;
+  bool is_broken(const Endpoint& self, int peer, std::uint32_t generation) const;
+  void fail_posted(int rank, int source, std::int64_t up_to_generation);
   void fail_waiting_for(int source, int destination, std::int64_t up_to_generation);
   void on_event(std::uint64_t argument) override;
 
   Kernel& kernel_;
   std::unique_ptr<Fabric> fabric_;
+  std::function<void(int)> on_sent_;
   std::vector<Endpoint> endpoints_;
   std::deque<Message> in_flight_;  // slots
   std::vector<std::uint32_t> free_messages_;
   std::int64_t messages_ = 0;
   Bytes bytes_;
+  PayloadPool corrupted_{nullptr};  // copies with a wrong bit
 };
 
 // A rank's view of the network.

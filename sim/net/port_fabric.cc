@@ -23,12 +23,28 @@ PortFabric::PortFabric(Kernel& kernel, FabricListener& listener, const NetworkCo
   }
 }
 
-TimePoint PortFabric::send(int source, int destination, Bytes bytes, std::uint64_t message) {
+Bandwidth PortFabric::bandwidth_of(const PathEffect& effect) const {
+  constexpr std::int64_t kWhole = 1'000'000'000;
+  if (effect.bandwidth_ppb == kWhole) return config_.bandwidth;
+  const __int128 bits = static_cast<__int128>(config_.bandwidth.bits_per_second()) * effect.bandwidth_ppb / kWhole;
+  return Bandwidth::bits_per_second(std::max<std::int64_t>(1, static_cast<std::int64_t>(bits)));
+}
+
+TimePoint PortFabric::over_link(int source, int destination, TimePoint arrival, const PathEffect* effect) {
+  const auto last = last_on_link_.find({source, destination});
+  if (effect != nullptr) arrival = arrival + effect->added;
+  if (last != last_on_link_.end()) arrival = last->second = std::max(arrival, last->second);
+  if (effect == nullptr) return arrival;
+  if (last == last_on_link_.end() && effect->added > Duration()) last_on_link_[{source, destination}] = arrival;
+  return arrival + effect->aside;
+}
+
+TimePoint PortFabric::start(int source, int destination, Bytes bytes, std::uint64_t message, const PathEffect* effect) {
   CHECK_NE(source, destination);
   CHECK_EQ(message & kArrivalBit, 0U);
   Port& from = ports_[static_cast<std::size_t>(source)];
   Port& to = ports_[static_cast<std::size_t>(destination)];
-  const Duration transfer = transfer_time(bytes, config_.bandwidth);
+  const Duration transfer = transfer_time(bytes, effect == nullptr ? config_.bandwidth : bandwidth_of(*effect));
   const TimePoint start = std::max(kernel_.now(), from.send_free);
   from.send_free = start + transfer;
   TimePoint arrival = start + config_.latency;
@@ -39,14 +55,25 @@ TimePoint PortFabric::send(int source, int destination, Bytes bytes, std::uint64
     arrival = std::max(arrival, from.last_arrival);
     from.last_arrival = arrival;
   }
+  if (effect != nullptr && effect->lost) return from.send_free;
+  const TimePoint undisturbed = arrival;
+  if (effect != nullptr || !last_on_link_.empty()) arrival = over_link(source, destination, arrival, effect);
   // Without jitter, a message from an idle port cannot be overtaken by one that is sent later, so that it may reserve
   // the receiver's port at once, unless one is still on its way that left earlier: the times are those of the long way,
   // for one event less. (tests/sim/net holds the two equal.)
-  if (jitter_.empty() && start == kernel_.now() && to.unreserved == 0) {
+  if (jitter_.empty() && start == kernel_.now() && arrival == undisturbed && to.unreserved == 0) {
     reserve(destination, arrival, transfer, message);
-    return from.send_free;
+  } else {
+    launch(arrival, destination, transfer, message);
   }
-  ++to.unreserved;
+  if (effect != nullptr && effect->copied) {
+    launch(arrival + effect->copy_after, destination, transfer, effect->copy);
+  }
+  return from.send_free;
+}
+
+void PortFabric::launch(TimePoint arrival, int destination, Duration transfer, std::uint64_t message) {
+  ++ports_[static_cast<std::size_t>(destination)].unreserved;
   std::uint32_t slot = 0;
   const Underway underway{destination, transfer, message};
   if (free_underway_.empty()) {
@@ -58,7 +85,6 @@ TimePoint PortFabric::send(int source, int destination, Bytes bytes, std::uint64
     underway_[slot] = underway;
   }
   kernel_.schedule(arrival, this, kArrivalBit | slot);
-  return from.send_free;
 }
 
 void PortFabric::reserve(int destination, TimePoint arrival, Duration transfer, std::uint64_t message) {

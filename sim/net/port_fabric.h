@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "core/base/random.h"
@@ -18,15 +20,27 @@ namespace rehearse {
 //
 // Jitter adds a seeded uniform draw from [0, jitter] to alpha, one a message, from a stream of its source; it
 // belongs to the sender's path: messages of one sender do not overtake each other.
+//
+// A disturbed link (PathEffect) is that of one sender and one receiver, and keeps its order: what is added to a message
+// those behind it on the link wait for, on an undisturbed way too; only what is set aside is overtaken. At a lower
+// bandwidth a message holds both ports longer. What is lost holds its sender's port and never reaches the receiver's; a
+// copy made under way holds the receiver's alone.
 class PortFabric : public Fabric, private EventSink {
  public:
   PortFabric(Kernel& kernel, FabricListener& listener, const NetworkConfig& config, int ranks,
              const RandomStream& stream);
 
-  TimePoint send(int source, int destination, Bytes bytes, std::uint64_t message) override;
   Duration latency() const override { return config_.latency; }
 
+ protected:
+  TimePoint start(int source, int destination, Bytes bytes, std::uint64_t message, const PathEffect* effect) override;
+
  private:
+  Bandwidth bandwidth_of(const PathEffect& effect) const;
+  // When a message's first byte is at the receiver's port that would be there at `arrival` if the link were whole.
+  TimePoint over_link(int source, int destination, TimePoint arrival, const PathEffect* effect);
+  // Has the message's first byte be at the receiver's port at `arrival`.
+  void launch(TimePoint arrival, int destination, Duration transfer, std::uint64_t message);
   // Reserves the receiver's port for a message whose first byte is there at `arrival`, and schedules its delivery.
   void reserve(int destination, TimePoint arrival, Duration transfer, std::uint64_t message);
   void on_event(std::uint64_t argument) override;
@@ -50,6 +64,7 @@ class PortFabric : public Fabric, private EventSink {
   std::vector<Port> ports_;
   std::vector<Underway> underway_;  // slots
   std::vector<std::uint32_t> free_underway_;
+  std::map<std::pair<int, int>, TimePoint> last_on_link_;  // arrivals on links that were ever slowed
 };
 
 }  // namespace rehearse

@@ -82,28 +82,28 @@ void FileSystem::apply(const Operation& operation, View& view) {
   }
 }
 
-void FileSystem::change_names(NodeId directory, std::vector<NameChange> changes) {
+void FileSystem::change_names(NodeId directory, std::vector<NameChange> changes, int by) {
   CHECK(!changes.empty());
-  unsynced_.push_back(Operation{directory, FileData(), std::move(changes)});
+  unsynced_.push_back(Operation{directory, by, FileData(), std::move(changes)});
   apply(unsynced_.back(), node(directory).seen);
 }
 
-void FileSystem::change_contents(NodeId file, FileData data) {
-  unsynced_.push_back(Operation{file, std::move(data), {}});
+void FileSystem::change_contents(NodeId file, FileData data, int by) {
+  unsynced_.push_back(Operation{file, by, std::move(data), {}});
   apply(unsynced_.back(), node(file).seen);
 }
 
-void FileSystem::write(const std::string& path, FileData data) {
+void FileSystem::write(const std::string& path, FileData data, int by) {
   const auto [parent_path, name] = split(path);
   const NodeId parent = directory_or_throw("write", parent_path);
   const auto existing = find(path);
   if (existing && node(*existing).is_directory) fail(Kind::kIsADirectory, "write", path);
   const NodeId file = existing ? *existing : add_node(false);
-  if (!existing) change_names(parent, {NameChange{name, file}});
-  change_contents(file, FileData());
+  if (!existing) change_names(parent, {NameChange{name, file}}, by);
+  change_contents(file, FileData(), by);
   if (capacity_ && used() + data.size() > *capacity_) fail(Kind::kNoSpace, "write", path);
   unsynced_.pop_back();  // truncating and filling is one write
-  change_contents(file, std::move(data));
+  change_contents(file, std::move(data), by);
 }
 
 FileData FileSystem::read(const std::string& path) const { return node(file_or_throw("read", path)).seen.data; }
@@ -122,7 +122,7 @@ void FileSystem::fsync_directory(const std::string& path) {
   drop_unreachable_nodes();
 }
 
-void FileSystem::rename(const std::string& from, const std::string& to) {
+void FileSystem::rename(const std::string& from, const std::string& to, int by) {
   const NodeId moved = find_or_throw("rename", from);
   if (from == to) return;
   const auto [from_parent, from_name] = split(from);
@@ -136,21 +136,21 @@ void FileSystem::rename(const std::string& from, const std::string& to) {
     if (node(*existing).is_directory) fail(Kind::kIsADirectory, "rename", to);
   }
   if (source == target) {
-    change_names(source, {NameChange{from_name, std::nullopt}, NameChange{to_name, moved}});
+    change_names(source, {NameChange{from_name, std::nullopt}, NameChange{to_name, moved}}, by);
   } else {
-    change_names(target, {NameChange{to_name, moved}});
-    change_names(source, {NameChange{from_name, std::nullopt}});
+    change_names(target, {NameChange{to_name, moved}}, by);
+    change_names(source, {NameChange{from_name, std::nullopt}}, by);
   }
 }
 
-void FileSystem::remove(const std::string& path) {
+void FileSystem::remove(const std::string& path, int by) {
   const NodeId removed = find_or_throw("remove", path);
   if (!node(removed).seen.names.empty()) fail(Kind::kNotEmpty, "remove", path);
   const auto [parent, name] = split(path);
-  change_names(directory_or_throw("remove", parent), {NameChange{name, std::nullopt}});
+  change_names(directory_or_throw("remove", parent), {NameChange{name, std::nullopt}}, by);
 }
 
-void FileSystem::make_directory(const std::string& path) {
+void FileSystem::make_directory(const std::string& path, int by) {
   NodeId at = kRoot;
   for (const std::string& name : names_of(path)) {
     const Names& names = node(at).seen.names;
@@ -158,7 +158,7 @@ void FileSystem::make_directory(const std::string& path) {
     NodeId next = found == names.end() ? -1 : found->second;
     if (next < 0) {
       next = add_node(true);
-      change_names(at, {NameChange{name, next}});
+      change_names(at, {NameChange{name, next}}, by);
     } else if (!node(next).is_directory) {
       fail(Kind::kNotADirectory, "make_directory", path);
     }
@@ -178,18 +178,78 @@ Bytes FileSystem::used() const {
   return total;
 }
 
-void FileSystem::lose_power(const PowerLoss& loss) {
+std::optional<Bytes> FileSystem::unsynced_write(std::size_t operation) const {
+  const Operation& one = unsynced_.at(operation);
+  if (!one.changes.empty()) return std::nullopt;
+  return one.data.size();
+}
+
+bool FileSystem::survives(const PowerLoss& loss, std::size_t index, Operation& operation) {
   using Survivors = PowerLoss::Survivors;
+  const bool named = index == loss.operation;
+  if (loss.survivors == Survivors::kNone || (loss.survivors == Survivors::kOnly && !named) ||
+      (loss.survivors == Survivors::kAllBut && named)) {
+    return false;
+  }
+  const bool torn = loss.torn_after.has_value() && (loss.survivors != Survivors::kAllTornOne || named);
+  if (torn) operation.data = operation.data.prefix(*loss.torn_after);
+  return true;
+}
+
+void FileSystem::lose_power(const PowerLoss& loss) {
   for (std::size_t i = 0; i < unsynced_.size(); ++i) {
-    const bool survives = loss.survivors == Survivors::kAll ||
-                          (loss.survivors == Survivors::kOnly && i == loss.operation) ||
-                          (loss.survivors == Survivors::kAllBut && i != loss.operation);
-    if (!survives) continue;
-    if (loss.torn_after) unsynced_[i].data = unsynced_[i].data.prefix(*loss.torn_after);
-    apply(unsynced_[i], node(unsynced_[i].node).durable);
+    if (survives(loss, i, unsynced_[i])) apply(unsynced_[i], node(unsynced_[i].node).durable);
   }
   unsynced_.clear();
   for (auto& [id, node] : nodes_) node.seen = node.durable;
+  drop_unreachable_nodes();
+}
+
+void FileSystem::lose_host(int rank, const PowerLoss& loss) {
+  CHECK(rank != kNobody);
+  std::size_t at_risk = 0;
+  std::erase_if(unsynced_,
+                [&](Operation& operation) { return operation.by == rank && !survives(loss, at_risk++, operation); });
+  if (at_risk == 0) return;
+  for (auto& [id, node] : nodes_) node.seen = node.durable;
+  for (const Operation& operation : unsynced_) apply(operation, node(operation.node).seen);
+  drop_unreachable_nodes();
+}
+
+bool FileSystem::rot(const std::string& path, Bytes offset, int bit) {
+  CHECK(bit >= 0 && bit < 8);
+  const NodeId file = file_or_throw("rot", path);
+  const auto at = static_cast<std::size_t>(offset.count());
+  const auto invert = [&](FileData& data) {
+    if (data.size() <= offset || !data.has_bytes()) return false;
+    std::vector<std::byte> bytes(data.bytes().begin(), data.bytes().end());
+    bytes[at] ^= static_cast<std::byte>(1U << bit);
+    data = FileData::copy_of(bytes);
+    return true;
+  };
+  const bool seen = invert(node(file).seen.data);
+  invert(node(file).durable.data);
+  for (Operation& operation : unsynced_) {
+    if (operation.node == file) invert(operation.data);
+  }
+  return seen;
+}
+
+void FileSystem::vanish(const std::string& path) {
+  const NodeId file = file_or_throw("vanish", path);
+  const auto forget = [file](Names& names) {
+    std::erase_if(names, [&](const auto& one) { return one.second == file; });
+  };
+  for (auto& [id, node] : nodes_) {
+    forget(node.seen.names);
+    forget(node.durable.names);
+  }
+  for (Operation& operation : unsynced_) {
+    std::erase_if(operation.changes, [file](const NameChange& change) { return change.target == file; });
+  }
+  std::erase_if(unsynced_, [&](const Operation& operation) {
+    return node(operation.node).is_directory ? operation.changes.empty() : operation.node == file;
+  });
   drop_unreachable_nodes();
 }
 
@@ -235,6 +295,7 @@ std::map<std::string, FileData> FileSystem::durable_files() const {
 }
 
 void FileSystem::import_files(const std::map<std::string, FileData>& files) {
+  const std::optional<Bytes> capacity = std::exchange(capacity_, std::nullopt);  // they are there, full or not
   for (const auto& [path, data] : files) {
     CHECK(!find(path).has_value());
     const auto [parent, name] = split(path);
@@ -247,6 +308,7 @@ void FileSystem::import_files(const std::map<std::string, FileData>& files) {
       if (directory.empty()) break;
     }
   }
+  capacity_ = capacity;
 }
 
 }  // namespace rehearse

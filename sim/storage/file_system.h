@@ -10,18 +10,10 @@
 
 #include "core/base/units.h"
 #include "core/runtime/storage.h"
+#include "sim/fault/storage_faults.h"
 #include "sim/storage/file_data.h"
 
 namespace rehearse {
-
-// What a loss of power leaves of the operations that were not yet synced. A file system may persist them in any order
-// and any subset; these are the corners of that set.
-struct PowerLoss {
-  enum class Survivors : std::uint8_t { kNone, kAll, kOnly, kAllBut };
-  Survivors survivors = Survivors::kNone;
-  std::size_t operation = 0;        // for kOnly and kAllBut: index into the unsynced operations
-  std::optional<Bytes> torn_after;  // surviving writes keep at most this many bytes; whole without it
-};
 
 // One mount: a tree in memory with the durability of a POSIX file system (core/runtime/storage.h). Everything written
 // is seen at once; a loss of power reverts to what was made durable:
@@ -36,14 +28,17 @@ class FileSystem {
 
   const std::string& mount() const { return mount_; }
 
+  // Who does an operation: a rank, whose host may be lost with what it did not sync; or nobody.
+  static constexpr int kNobody = -1;
+
   // Storage's operations.
-  void write(const std::string& path, FileData data);
+  void write(const std::string& path, FileData data, int by = kNobody);
   FileData read(const std::string& path) const;
   void fsync(const std::string& path);
   void fsync_directory(const std::string& path);
-  void rename(const std::string& from, const std::string& to);
-  void remove(const std::string& path);
-  void make_directory(const std::string& path);
+  void rename(const std::string& from, const std::string& to, int by = kNobody);
+  void remove(const std::string& path, int by = kNobody);
+  void make_directory(const std::string& path, int by = kNobody);
   std::vector<std::string> list(const std::string& path) const;
 
   // A write that would exceed `capacity` leaves an empty file and fails with kNoSpace. Without one, disks never fill.
@@ -53,8 +48,19 @@ class FileSystem {
 
   // Operations that a loss of power could undo, oldest first.
   std::size_t unsynced_operations() const { return unsynced_.size(); }
+  // Of these, the size of a file's new contents; nothing where it is a change of names.
+  std::optional<Bytes> unsynced_write(std::size_t operation) const;
   // Power goes and comes back: what survives is durable and is all there is.
   void lose_power(const PowerLoss& loss = {});
+  // The host of a rank goes, with what it had not handed over: of its unsynced operations (which `loss` counts) those
+  // that do not survive are undone, the others are as unsynced as before.
+  void lose_host(int rank, const PowerLoss& loss = {});
+
+  // What happens at rest, to what is seen and to what is durable. Require a file at `path`.
+  // Inverts a bit of the file; false where it has no such byte.
+  bool rot(const std::string& path, Bytes offset, int bit);
+  // The file is gone as if it had never been.
+  void vanish(const std::string& path);
 
   // Path -> contents of every file as seen now, and as a loss of power (kNone) would leave it.
   std::map<std::string, FileData> files() const;
@@ -82,6 +88,7 @@ class FileSystem {
   // New contents of a file, or changes of one directory's names that happen together.
   struct Operation {
     NodeId node = 0;
+    int by = kNobody;
     FileData data;
     std::vector<NameChange> changes;
   };
@@ -93,10 +100,12 @@ class FileSystem {
   Node& node(NodeId id) { return nodes_.at(id); }
   const Node& node(NodeId id) const { return nodes_.at(id); }
   NodeId add_node(bool is_directory);
-  void change_names(NodeId directory, std::vector<NameChange> changes);
-  void change_contents(NodeId file, FileData data);
+  void change_names(NodeId directory, std::vector<NameChange> changes, int by);
+  void change_contents(NodeId file, FileData data, int by);
   static void apply(const Operation& operation, View& view);
   void make_durable(NodeId id);
+  // Whether the operation, which is the index-th that is at risk, survives the loss; torn, where it then is.
+  static bool survives(const PowerLoss& loss, std::size_t index, Operation& operation);
   void drop_unreachable_nodes();
   void collect(View Node::*view, NodeId directory, const std::string& prefix,
                std::map<std::string, FileData>& out) const;

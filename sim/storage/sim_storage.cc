@@ -7,10 +7,6 @@
 namespace rehearse {
 namespace {
 
-Duration time_of(const Mount& mount, Bytes bytes) {
-  return mount.config.latency + transfer_time(bytes, mount.config.bandwidth);
-}
-
 // The kernel knows operations that give a payload; the names of a directory travel as text.
 std::string joined(const std::vector<std::string>& names) {
   std::string text;
@@ -30,32 +26,38 @@ std::vector<std::string> split(std::string_view text) {
 
 }  // namespace
 
-FileSystem& Mounts::add(const std::string& name, const StorageConfig& config) {
-  const auto [mount, added] = mounts_.emplace(name, Mount(name, config));
-  CHECK(added);
-  return mount->second.files;
+Duration SimStorage::time_of(const Mount& mount, Bytes bytes) const {
+  const Duration plain = mount.config.latency + transfer_time(bytes, mount.config.bandwidth);
+  return faults_ == nullptr ? plain : faults_->time_of(process_.rank(), plain);
 }
 
-Mount& Mounts::at(const std::string& name) {
-  const auto found = mounts_.find(name);
-  CHECK(found != mounts_.end());
-  return found->second;
+void SimStorage::change(FileCall call) {
+  if (process_.is_doomed()) return;
+  if (faults_ != nullptr) {
+    faults_->change(std::move(call));
+  } else {
+    carry_out(call, mounts_.at(call.path.mount).files);
+  }
 }
 
-const Mount& Mounts::at(const std::string& name) const { return const_cast<Mounts*>(this)->at(name); }
-
-void Mounts::lose_power(const PowerLoss& loss) {
-  for (auto& [name, mount] : mounts_) mount.files.lose_power(loss);
+void SimStorage::start_change(EventKind kind, FileCall call, Completion<> done) {
+  const Duration time = time_of(mounts_.at(call.path.mount), Bytes());
+  process_.start_timed(
+      WaitInfo(kind), time, [this, call = std::move(call)] { change(call); }, std::move(done));
 }
 
 void SimStorage::start_write(const StoragePath& path, Payload data, Completion<> done) {
-  Mount& mount = mounts_.at(path.mount);
+  const Mount& mount = mounts_.at(path.mount);
   Kernel& kernel = process_.kernel();
   PendingOp& op = process_.begin(WaitInfo(EventKind::kWrite), std::move(done));
   const TimePoint end = kernel.now() + time_of(mount, data.size());
   // Held as the result, so that the event's record has its size.
   op.result = std::move(data);
-  op.effect = [&mount, path = path.path, written = &op.result] { mount.files.write(path, FileData::of(*written)); };
+  op.effect = [this, path, written = &op.result] {
+    FileCall write = call(FileOperation::kWrite, path);
+    write.data = FileData::of(*written);
+    change(std::move(write));
+  };
   kernel.complete_at(end, op);
 }
 
@@ -67,56 +69,47 @@ void SimStorage::start_read(const StoragePath& path, Completion<Payload> done) {
   } catch (const StorageError&) {
     // The same error, or none, when the operation is done.
   }
-  process_.start_timed(
-      WaitInfo(EventKind::kRead), time_of(mount, size),
-      [&mount, path = path.path] { return mount.files.read(path).payload(); }, std::move(done));
+  const auto read = [this, &mount, path] {
+    if (faults_ == nullptr) return mount.files.read(path.path).payload();
+    return faults_->read(call(FileOperation::kRead, path)).payload();
+  };
+  process_.start_timed(WaitInfo(EventKind::kRead), time_of(mount, size), read, std::move(done));
 }
 
 void SimStorage::start_fsync(const StoragePath& file, Completion<> done) {
-  Mount& mount = mounts_.at(file.mount);
-  process_.start_timed(
-      WaitInfo(EventKind::kFsync), time_of(mount, Bytes()), [&mount, path = file.path] { mount.files.fsync(path); },
-      std::move(done));
+  start_change(EventKind::kFsync, call(FileOperation::kFsync, file), std::move(done));
 }
 
 void SimStorage::start_fsync_directory(const StoragePath& directory, Completion<> done) {
-  Mount& mount = mounts_.at(directory.mount);
-  process_.start_timed(
-      WaitInfo(EventKind::kFsyncDirectory), time_of(mount, Bytes()),
-      [&mount, path = directory.path] { mount.files.fsync_directory(path); }, std::move(done));
+  start_change(EventKind::kFsyncDirectory, call(FileOperation::kFsyncDirectory, directory), std::move(done));
 }
 
 void SimStorage::start_rename(const StoragePath& from, const StoragePath& to, Completion<> done) {
   CHECK(from.mount == to.mount);
-  Mount& mount = mounts_.at(from.mount);
-  process_.start_timed(
-      WaitInfo(EventKind::kRename), time_of(mount, Bytes()),
-      [&mount, from = from.path, to = to.path] { mount.files.rename(from, to); }, std::move(done));
+  FileCall rename = call(FileOperation::kRename, from);
+  rename.to = to.path;
+  start_change(EventKind::kRename, std::move(rename), std::move(done));
 }
 
 void SimStorage::start_remove(const StoragePath& path, Completion<> done) {
-  Mount& mount = mounts_.at(path.mount);
-  process_.start_timed(
-      WaitInfo(EventKind::kRemove), time_of(mount, Bytes()), [&mount, path = path.path] { mount.files.remove(path); },
-      std::move(done));
+  start_change(EventKind::kRemove, call(FileOperation::kRemove, path), std::move(done));
 }
 
 void SimStorage::start_make_directory(const StoragePath& path, Completion<> done) {
-  Mount& mount = mounts_.at(path.mount);
-  process_.start_timed(
-      WaitInfo(EventKind::kMakeDirectory), time_of(mount, Bytes()),
-      [&mount, path = path.path] { mount.files.make_directory(path); }, std::move(done));
+  start_change(EventKind::kMakeDirectory, call(FileOperation::kMakeDirectory, path), std::move(done));
 }
 
 void SimStorage::start_list(const StoragePath& directory, Completion<std::vector<std::string>> done) {
-  Mount& mount = mounts_.at(directory.mount);
+  const Mount& mount = mounts_.at(directory.mount);
   Completion<Payload> done_with_text([done = std::move(done)](std::exception_ptr error, Payload text) mutable {
     done(std::move(error), split(text.text()));
   });
-  process_.start_timed(
-      WaitInfo(EventKind::kList), time_of(mount, Bytes()),
-      [&mount, path = directory.path] { return FileData::copy_of(joined(mount.files.list(path))).payload(); },
-      std::move(done_with_text));
+  const auto list = [this, &mount, directory] {
+    const std::vector<std::string> names =
+        faults_ == nullptr ? mount.files.list(directory.path) : faults_->list(call(FileOperation::kList, directory));
+    return FileData::copy_of(joined(names)).payload();
+  };
+  process_.start_timed(WaitInfo(EventKind::kList), time_of(mount, Bytes()), list, std::move(done_with_text));
 }
 
 }  // namespace rehearse

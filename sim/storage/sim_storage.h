@@ -1,44 +1,25 @@
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
 #include "core/runtime/storage.h"
 #include "sim/kernel/process.h"
-#include "sim/storage/config.h"
-#include "sim/storage/file_system.h"
+#include "sim/storage/file_call.h"
+#include "sim/storage/mounts.h"
+#include "sim/storage/storage_faults.h"
 
 namespace rehearse {
 
-// A file system and how fast it is.
-struct Mount {
-  Mount(std::string name, const StorageConfig& mount_config) : files(std::move(name)), config(mount_config) {}
-  FileSystem files;
-  StorageConfig config;
-};
-
-// The mounts of a simulated cluster, by name. They outlive every rank's process: what a crash leaves on a disk is there
-// for the next incarnation.
-class Mounts {
- public:
-  FileSystem& add(const std::string& name, const StorageConfig& config);
-  bool has(const std::string& name) const { return mounts_.contains(name); }
-  Mount& at(const std::string& name);
-  const Mount& at(const std::string& name) const;
-  // The power of every mount goes (FileSystem::lose_power).
-  void lose_power(const PowerLoss& loss = {});
-
- private:
-  std::map<std::string, Mount> mounts_;
-};
-
 // The Storage that one incarnation of a rank sees. An operation takes the mount's latency, and reads and writes
 // t(bytes) on top; it takes effect when it is done, in one moment, so a process that dies before has done nothing. Each
-// operation has the mount for itself: no contention. A path on a mount that does not exist is our mistake (CHECK).
+// operation has the mount for itself: no contention. What a process does that is about to be killed changes nothing.
+// Where there are faults, they say how long it takes and what becomes of it. A path on a mount that does not exist is
+// our mistake (CHECK).
 class SimStorage : public Storage {
  public:
-  SimStorage(Process& process, Mounts& mounts) : process_(process), mounts_(mounts) {}
+  SimStorage(Process& process, Mounts& mounts, StorageFaults* faults = nullptr)
+      : process_(process), mounts_(mounts), faults_(faults) {}
 
  protected:
   void start_write(const StoragePath& path, Payload data, Completion<> done) override;
@@ -51,8 +32,17 @@ class SimStorage : public Storage {
   void start_list(const StoragePath& directory, Completion<std::vector<std::string>> done) override;
 
  private:
+  Duration time_of(const Mount& mount, Bytes bytes) const;
+  FileCall call(FileOperation operation, const StoragePath& path) const {
+    return FileCall(process_.rank(), operation, path);
+  }
+  // An operation that changes something and takes the latency.
+  void start_change(EventKind kind, FileCall call, Completion<> done);
+  void change(FileCall call);
+
   Process& process_;
   Mounts& mounts_;
+  StorageFaults* faults_;  // null: none
 };
 
 }  // namespace rehearse

@@ -7,7 +7,11 @@ namespace {
 
 std::string rank_name(int rank) { return rank < 0 ? "no rank" : "rank " + std::to_string(rank); }
 
-bool is_message(EventKind kind) { return kind == EventKind::kDelivery || kind == EventKind::kArrival; }
+// From `peer` to `rank`.
+bool is_message(EventKind kind) {
+  return kind == EventKind::kDelivery || kind == EventKind::kArrival || kind == EventKind::kPacketFault ||
+         (kind >= EventKind::kPacketHeld && kind <= EventKind::kRetransmission);
+}
 
 std::string tag_of(const EventRecord& record) {
   std::string text = std::string(" of ") + name_of(record.operation) + " (group " + std::to_string(record.group) +
@@ -20,12 +24,19 @@ std::string what_of(const EventRecord& record, const ParameterLayout* layout) {
   const std::string rank = rank_name(record.rank);
   if (is_message(record.kind)) {
     std::string text = name_of(record.kind) + tag_of(record) + " from " + rank_name(record.peer) + " to " + rank;
+    if (record.kind == EventKind::kPacketFault) {
+      return text + ": it is " + name_of(static_cast<PacketFault>(record.index));
+    }
     if (record.index >= 0) text += ", unit " + std::to_string(record.index);
     if (record.offset >= 0) text += " from element " + std::to_string(record.offset);
     return text;
   }
+  if (record.kind == EventKind::kConnectionBroken) {
+    return name_of(record.kind) + (" from " + rank_name(record.peer) + " to " + rank);
+  }
   if (record.kind == EventKind::kState) return describe_state(record, layout) + " on " + rank;
   if (record.kind == EventKind::kPhase) return rank + " goes on to " + name_of(record.phase);
+  if (record.kind == EventKind::kFault && record.rank < 0) return "fault of the network";
   if (record.kind == EventKind::kPeerLost) return name_of(record.kind) + (" on " + rank);
   std::string text = std::string(name_of(record.kind)) + " on " + rank;
   if (record.peer >= 0) text += tag_of(record) + " with " + rank_name(record.peer);

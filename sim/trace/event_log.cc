@@ -9,8 +9,8 @@ void EventLog::on_record(const EventRecord& record) {
     // A state says itself which step it is of.
     if (record.kind != EventKind::kState) complete.step = now.step;
     complete.phase = now.phase;
-    // What is seen of a rank from outside belongs to no message: the generation is the job's.
-    if (record.kind >= EventKind::kPhase) complete.generation = generation_;
+    // What is seen of a rank from outside belongs to no message: the attempt takes the generation's place.
+    if (record.kind >= EventKind::kPhase) complete.generation = attempt_;
   }
   for (EventListener* consumer : consumers_) consumer->on_record(complete);
 }

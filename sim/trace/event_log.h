@@ -17,8 +17,8 @@ class EventLog : public EventListener {
   // Consumers hear every record in the order they were added; they outlive the runs.
   void add(EventListener* consumer) { consumers_.push_back(consumer); }
   void on_record(const EventRecord& record) override;
-  // The job starts again in this generation.
-  void restart(std::uint32_t generation) { generation_ = generation; }
+  // The job goes back: what is seen of ranks is of this attempt from now on. Attempts count restarts and rollbacks.
+  void set_attempt(std::uint32_t attempt) { attempt_ = attempt; }
   // Rank `rank` goes on to a phase of a step.
   void enter(int rank, std::int64_t step, Phase phase);
 
@@ -30,7 +30,7 @@ class EventLog : public EventListener {
 
  private:
   Kernel& kernel_;
-  std::uint32_t generation_ = 0;
+  std::uint32_t attempt_ = 0;
   std::vector<Doing> doing_;
   std::vector<EventListener*> consumers_;
 };

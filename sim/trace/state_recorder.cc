@@ -70,6 +70,7 @@ void StateRecorder::on_step(int rank, const StepReport& report, const TensorsVie
   if (!kernel_->is_heard()) return;
   StateDigests& open = open_[static_cast<std::size_t>(rank)];
   const std::int64_t step = report.step;
+  if (report.skipped) open.gradients = Digest128();
   const double loss = report.rank_losses[static_cast<std::size_t>(rank)];
   record_number(rank, step, StateComponent::kLoss, bits_of(loss));
   record_number(rank, step, StateComponent::kLearningRate, bits_of(report.lr));

@@ -89,8 +89,9 @@ TEST(CheckpointParts, AnotherStepIsRefusedWhereTheDirectoryOrTheCountersSayOther
   const ResumedJob job("capstone", {}, 10);
   EditedCheckpoint edited = job.edit();
   edited.manifest.step = 11;
-  EXPECT_THAT(job.refusal_of(edited.as_step(10)), HasSubstr("the manifest's step or schedule is not that"));
-  EXPECT_THAT(job.refusal_of(job.edit().as_step(11)), HasSubstr("the manifest's step or schedule is not that"));
+  EXPECT_THAT(job.refusal_of(edited.as_step(10)), HasSubstr("the manifest's step, schedule or guards are not those"));
+  EXPECT_THAT(job.refusal_of(job.edit().as_step(11)),
+              HasSubstr("the manifest's step, schedule or guards are not those"));
 }
 
 TEST(CheckpointParts, AStepThatIsShortIsRefusedByAppliedSteps) {
@@ -162,7 +163,8 @@ TEST(CheckpointParts, AnotherScheduleIsRefused) {
   for (std::size_t i = 0; i < edits.size(); ++i) {
     EditedCheckpoint edited = job.edit();
     edits[i](edited.manifest.schedule);
-    EXPECT_THAT(job.refusal_of(edited.as_step(10)), HasSubstr("the manifest's step or schedule is not that")) << i;
+    EXPECT_THAT(job.refusal_of(edited.as_step(10)), HasSubstr("the manifest's step, schedule or guards are not those"))
+        << i;
   }
 }
 

@@ -34,18 +34,25 @@ class WithoutFaults : public RecordSource {
       : altered_(recording.altered), log_(recording.events_path, &altered_) {}
   bool next(EventRecord& record) override {
     while (log_.next(record)) {
-      if (record.kind != EventKind::kFault) return true;
-      faults_.push_back(record);
+      if (record.kind == EventKind::kFault) {
+        faults_.push_back(record);
+      } else if (record.kind == EventKind::kPacketFault) {
+        ++packet_faults_;
+      } else {
+        return true;
+      }
     }
     return false;
   }
   // Those that were met so far.
   const std::vector<EventRecord>& faults() const { return faults_; }
+  std::int64_t packet_faults() const { return packet_faults_; }
 
  private:
   std::string altered_;
   LogReader log_;
   std::vector<EventRecord> faults_;
+  std::int64_t packet_faults_ = 0;
 };
 
 class Comparison {
@@ -90,8 +97,8 @@ class Comparison {
     WithoutFaults one(a_);
     WithoutFaults other(b_);
     std::optional<RecordDifference> difference = first_difference(one, other);
-    report_faults("A", one.faults());
-    report_faults("B", other.faults());
+    report_faults("A", one);
+    report_faults("B", other);
     return difference;
   }
   std::optional<StateDifference> first_state() const {
@@ -100,10 +107,14 @@ class Comparison {
     return first_state_difference(one, other);
   }
 
-  void report_faults(const char* name, const std::vector<EventRecord>& faults) {
-    for (const EventRecord& fault : faults) {
+  void report_faults(const char* name, const WithoutFaults& log) {
+    for (const EventRecord& fault : log.faults()) {
       report_.text += std::string("  note: in ") + name + ", " + describe(fault) + "\n";
     }
+    if (log.packet_faults() == 0) return;
+    report_.text += std::string("  note: in ") + name + ", faults of links have struck " +
+                    std::to_string(log.packet_faults()) + (log.packet_faults() == 1 ? " packet" : " packets") +
+                    " until then\n";
   }
 
   void report_event(const RecordDifference& difference) {

@@ -111,8 +111,8 @@ std::string job_header(const Scenario& scenario, const Style& style) {
       "ends", job.steps.has_value() ? "after " + grouped(*job.steps) + " steps" : "after " + seconds_text(*job.time));
   out += field_line("checkpoints", save_line(job));
   std::string faults;
-  if (!scenario.faults.crashes.empty()) {
-    faults += grouped(static_cast<std::int64_t>(scenario.faults.crashes.size())) + " at a time";
+  if (!scenario.faults.faults.empty()) {
+    faults += grouped(std::ssize(scenario.faults.faults)) + " at a time";
   }
   const auto mean = mean_seconds_between_failures(scenario.faults.rates, scenario.ranks);
   if (!scenario.faults.rates.empty()) {

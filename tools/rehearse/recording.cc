@@ -56,7 +56,8 @@ Recording read_recording(const std::string& path) {
   recording.outcome = log.outcome();
   recording.records = log.records();
   recording.event_digest = log.event_digest();
-  constexpr std::array kOutcomes = {Outcome::kDone, Outcome::kFailed, Outcome::kDeadlock, Outcome::kInterrupted};
+  constexpr std::array kOutcomes = {Outcome::kDone, Outcome::kStopped, Outcome::kFailed, Outcome::kDeadlock,
+                                    Outcome::kInterrupted};
   if (std::none_of(kOutcomes.begin(), kOutcomes.end(),
                    [&](Outcome outcome) { return name_of(outcome) == recording.outcome; })) {
     throw InputError(recording.events_path + ": is damaged: it ends with the outcome \"" + recording.outcome + "\"");

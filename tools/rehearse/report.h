@@ -15,6 +15,7 @@ std::string result_report(const FinishedRun& run, const std::string& repeat, con
 std::string loss_table(const TrainingRecord& record, const Style& style);
 std::string memory_table(const FinishedRun& run, const Style& style);
 std::string communication_table(const TrainingRecord& record, const Style& style);
+std::string transport_lines(const TrainingRecord& record, const Style& style);
 std::string checkpoint_table(const TrainingRecord& record, const Style& style);
 // Faults and recoveries in the order of time.
 std::string fault_lines(const TrainingRecord& record, const Style& style);

@@ -1,9 +1,14 @@
 #include "tools/rehearse/report_header.h"
 
+#include <algorithm>
+#include <utility>
 #include <variant>
+#include <vector>
 
+#include "core/base/numbers.h"
 #include "core/model/layout.h"
 #include "sim/config/device_presets.h"
+#include "sim/fault/fault_when.h"
 #include "tools/rehearse/text_table.h"
 
 namespace rehearse {
@@ -48,6 +53,14 @@ std::string network_line(const NetworkConfig& network) {
   return line;
 }
 
+std::string transport_line(const TransportConfig& transport) {
+  std::string line = "reliable: sends again after ";
+  line += transport.retransmission_timeout.has_value() ? to_string(*transport.retransmission_timeout)
+                                                       : std::string("4 times what a message usually takes");
+  line += ", at most " + count_of(transport.max_retries, "time");
+  return line + (transport.checksums ? "" : ", WITHOUT CHECKSUMS");
+}
+
 std::string device_line(const Scenario& scenario) {
   std::string line = scenario.device_name;
   if (find_device_preset(line) != nullptr) {
@@ -84,6 +97,19 @@ std::string story_text(const std::string& story) {
   }
   end_paragraph();
   return out;
+}
+
+// "ROLLBACK of a loss over 2 times the one before, at most 3 times".
+std::string guard_line(const GuardConfig& guards) {
+  std::string text;
+  if (guards.nonfinite) text += std::string(name_of(*guards.nonfinite)) + " at a NaN or an infinity";
+  if (guards.loss_spike) {
+    text += (text.empty() ? "" : ", ") + std::string(name_of(*guards.loss_spike)) + " at a loss over " +
+            shortest_text(guards.spike_factor) + " times the one before";
+    if (guards.median_window > 0) text += " or the median of " + std::to_string(guards.median_window);
+  }
+  return text + "; at most " + count_of(guards.max_consecutive_skips, "skip") + " in a row and " +
+         count_of(guards.max_rollbacks, "rollback");
 }
 
 }  // namespace
@@ -133,6 +159,7 @@ std::string header_report(const Scenario& scenario, std::int64_t resumed_from, c
   out += field_line("data", std::visit(DataLine(), scenario.train.data));
   out += field_line("train", train_line(scenario.train));
   out += field_line("network", network_line(scenario.network));
+  if (scenario.transport.has_value()) out += field_line("transport", transport_line(*scenario.transport));
   out += field_line("device", device_line(scenario));
   if (scenario.train.checkpoint.every_steps > 0) {
     out += field_line("storage",
@@ -141,15 +168,29 @@ std::string header_report(const Scenario& scenario, std::int64_t resumed_from, c
   out += field_line("checkpoints", checkpoint_line(scenario.train.checkpoint));
   if (!scenario.faults.empty()) {
     std::string faults;
-    const auto add = [&faults](std::size_t count, const char* what) {
-      if (count > 0) faults += (faults.empty() ? "" : ", ") + count_of(static_cast<std::int64_t>(count), what);
-    };
-    add(scenario.faults.flips.size(), "bit flip");
-    add(scenario.faults.crashes.size(), "crash");
-    add(scenario.faults.rates.size(), "failure rate");
+    std::vector<std::pair<std::string, std::int64_t>> counts;  // by kind, in the plan's order
+    for (const Fault& fault : scenario.faults.faults) {
+      const std::string name = name_of(fault);
+      if (counts.empty() || counts.back().first != name) counts.emplace_back(name, 0);
+      ++counts.back().second;
+    }
+    const auto disk = static_cast<std::int64_t>(scenario.faults.storage.size());
+    if (disk > 0) counts.emplace_back("storage fault", disk);
+    const auto links = static_cast<std::int64_t>(scenario.faults.network.faults.size());
+    if (links > 0) counts.emplace_back("network fault", links);
+    const auto rates = static_cast<std::int64_t>(scenario.faults.rates.size());
+    if (rates > 0) counts.emplace_back("failure rate", rates);
+    for (const auto& [name, count] : counts) faults += (faults.empty() ? "" : ", ") + count_of(count, name.c_str());
     out += field_line("faults", faults);
   }
-  if (!scenario.faults.crashes.empty() || !scenario.faults.rates.empty()) {
+  const auto& all = scenario.faults.faults;
+  const bool recovers = std::any_of(all.begin(), all.end(), [](const Fault& fault) {
+    return std::holds_alternative<CrashFault>(fault.kind) || std::holds_alternative<HangFault>(fault.kind) ||
+           std::holds_alternative<ProgramFault>(fault.kind);
+  });
+  if (scenario.train.guards.any()) out += field_line("guards", guard_line(scenario.train.guards));
+  if (recovers || !scenario.faults.storage.empty() || !scenario.faults.rates.empty() ||
+      scenario.transport.has_value()) {
     out += field_line("recovery", "at most " + count_of(scenario.recovery.max_restarts, "restart") + ", " +
                                       to_string(scenario.recovery.restart_delay) + " each");
   }

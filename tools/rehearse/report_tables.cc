@@ -77,6 +77,50 @@ std::string optimizer_formula(const FinishedRun& run, const Style& style) {
   return text + (holds ? style.good("holds on every rank") : style.bad("DOES NOT HOLD")) + "\n";
 }
 
+// "rank 2, step 13, backward: ", as far as there is such a place.
+std::string words_of(const FaultAddress& at) {
+  std::string where = at.rank < 0 ? "" : "rank " + std::to_string(at.rank);
+  if (at.step > 0) {
+    where += std::string(where.empty() ? "" : ", ") + (at.phase == Phase::kLoad ? "load " : "step ") +
+             std::to_string(at.step) + ", " + name_of(at.phase);
+  }
+  return where.empty() ? where : where + ": ";
+}
+
+std::string words_of(const GuardReport& guard) {
+  if (guard.goes_back) return "the job goes back";
+  return guard.reaction == name_of(Reaction::kSkipStep) ? "all ranks skip the step" : "the job stops";
+}
+
+// What the supervisor and the ranks do about one failure.
+void add_recovery(const RecoveryRecord& recovery, std::multimap<TimePoint, std::string>& lines) {
+  const auto after = [&](TimePoint time) { return to_string(time - recovery.failed) + " after the failure"; };
+  const bool restart = recovery.kind == RecoveryRecord::Kind::kRestart;
+  if (restart) {
+    lines.emplace(recovery.detected, "the supervisor hears that " + recovery.cause + ", " + after(recovery.detected));
+    lines.emplace(recovery.restarted, "all ranks start again, in generation " + std::to_string(recovery.generation));
+  }
+  for (const std::string& rejected : recovery.rejected) {
+    lines.emplace(recovery.restarted, "a checkpoint is refused: " + rejected);
+  }
+  if (recovery.resumed <= recovery.failed) return;
+  const std::int64_t lost = recovery.last_step - recovery.resumed_step;
+  std::string text = "training goes on ";
+  if (recovery.from_checkpoint) {
+    text += "from the checkpoint of step " + std::to_string(recovery.resumed_step) + ", " +
+            grouped(recovery.read.count()) + " bytes read";
+  } else {
+    text += std::string("from the start: there is no ") + (restart ? "" : "trusted ") + "checkpoint" +
+            (recovery.rejected.empty() ? "" : " that all ranks can load");
+  }
+  text += "; " + std::to_string(lost) + (lost == 1 ? " step is" : " steps are") + " done again";
+  if (recovery.skipped_batches > 0) {
+    text += ", " + std::to_string(recovery.skipped_batches) + (recovery.skipped_batches == 1 ? " batch" : " batches") +
+            " left out";
+  }
+  lines.emplace(recovery.resumed, text + ", " + after(recovery.resumed));
+}
+
 }  // namespace
 
 std::string loss_table(const TrainingRecord& record, const Style& style) {
@@ -150,6 +194,32 @@ std::string communication_table(const TrainingRecord& record, const Style& style
          table.text(style);
 }
 
+std::string transport_lines(const TrainingRecord& record, const Style& style) {
+  if (!record.transport.has_value()) return "";
+  const TransportCounters& counters = *record.transport;
+  TextTable table({{"messages"}, {"sent again"}, {"bytes again"}, {"acks"}, {"acks lost"}, {"broken connections"}});
+  table.add({grouped(counters.messages), grouped(counters.retransmitted), grouped(counters.bytes_retransmitted.count()),
+             grouped(counters.acks), grouped(counters.acks_lost), grouped(counters.broken)});
+  std::string out = section_title("Reliable transport: packets of all links", style) + table.text(style);
+  std::string line;
+  const auto add = [&line](std::int64_t count, const std::string& what) {
+    if (count > 0) line += (line.empty() ? "" : ", ") + grouped(count) + " " + what;
+  };
+  add(counters.lost, "lost");
+  add(counters.copied, "copied by the network");
+  add(counters.again, "dropped as duplicates");
+  add(counters.held, "held for earlier ones");
+  add(counters.bits_inverted, "with an inverted bit");
+  add(counters.corrupt, "dropped for their checksum");
+  add(counters.refused, "refused");
+  out += wrapped(line.empty() ? "nothing was lost, copied, overtaken or corrupted" : line, "  ", kReportColumns);
+  if (counters.corrupt_taken > 0) {
+    out += "  " + style.bad("NOT FOUND") + ": " + grouped(counters.corrupt_taken) +
+           " with an inverted bit went into the arithmetic, as checksums are off\n";
+  }
+  return out;
+}
+
 std::string checkpoint_table(const TrainingRecord& record, const Style& style) {
   std::string out;
   if (!record.checkpoints.empty()) {
@@ -172,31 +242,18 @@ std::string checkpoint_table(const TrainingRecord& record, const Style& style) {
 }
 
 std::string fault_lines(const TrainingRecord& record, const Style& style) {
-  if (record.faults.empty() && record.recoveries.empty() && record.faults_not_struck.empty()) return "";
+  if (record.faults.empty() && record.recoveries.empty() && record.guards.empty() && record.faults_not_struck.empty()) {
+    return "";
+  }
   std::multimap<TimePoint, std::string> lines;
   for (const FaultRecord& fault : record.faults) {
-    std::string where = "rank " + std::to_string(fault.at.rank);
-    if (fault.at.step > 0) where += ", step " + std::to_string(fault.at.step) + ", " + name_of(fault.at.phase);
-    lines.emplace(fault.time, where + ": " + fault.what);
+    lines.emplace(fault.time, words_of(fault.at) + fault.what);
   }
-  for (const RecoveryRecord& recovery : record.recoveries) {
-    const auto after = [&](TimePoint time) { return to_string(time - recovery.failed) + " after the failure"; };
-    lines.emplace(recovery.detected, "the supervisor hears that " + recovery.cause + ", " + after(recovery.detected));
-    lines.emplace(recovery.restarted, "all ranks start again, in generation " + std::to_string(recovery.generation));
-    for (const std::string& rejected : recovery.rejected) {
-      lines.emplace(recovery.restarted, "a checkpoint is refused: " + rejected);
-    }
-    if (recovery.resumed <= recovery.failed) continue;
-    const std::int64_t lost = recovery.last_step - recovery.resumed_step;
-    std::string from = recovery.from_checkpoint
-                           ? "from the checkpoint of step " + std::to_string(recovery.resumed_step) + ", " +
-                                 grouped(recovery.read.count()) + " bytes read"
-                           : std::string("from the start: there is no checkpoint") +
-                                 (recovery.rejected.empty() ? "" : " that all ranks can load");
-    lines.emplace(recovery.resumed, "training goes on " + from + "; " + std::to_string(lost) +
-                                        (lost == 1 ? " step is" : " steps are") + " done again, " +
-                                        after(recovery.resumed));
+  for (const GuardRecord& guard : record.guards) {
+    lines.emplace(guard.time, "step " + std::to_string(guard.report.step) + ": " + guard.report.reason + ": " +
+                                  words_of(guard.report));
   }
+  for (const RecoveryRecord& recovery : record.recoveries) add_recovery(recovery, lines);
   std::string out = section_title("Faults and recoveries", style);
   for (const auto& [time, line] : lines) {
     const std::string when = to_string(time.since_start());

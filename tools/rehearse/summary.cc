@@ -86,6 +86,30 @@ OrderedJson communication_json(const std::vector<CommunicationRow>& rows) {
   return list;
 }
 
+OrderedJson transport_json(const TransportCounters& counters) {
+  OrderedJson json;
+  json["messages"] = counters.messages;
+  json["delivered"] = counters.delivered;
+  json["retransmitted"] = counters.retransmitted;
+  json["bytes_retransmitted"] = counters.bytes_retransmitted.count();
+  json["copied"] = counters.copied;
+  json["accepted"] = counters.accepted;
+  json["lost"] = counters.lost;
+  json["duplicates_dropped"] = counters.again;
+  json["corrupt_dropped"] = counters.corrupt;
+  json["refused"] = counters.refused;
+  json["on_their_way"] = counters.on_their_way();
+  json["set_aside"] = counters.set_aside;
+  json["delayed"] = counters.delayed;
+  json["bits_inverted"] = counters.bits_inverted;
+  json["corrupt_taken"] = counters.corrupt_taken;
+  json["out_of_order"] = counters.held;
+  json["acks"] = counters.acks;
+  json["acks_lost"] = counters.acks_lost;
+  json["connections_broken"] = counters.broken;
+  return json;
+}
+
 // One digest of each component over all ranks and tensors, step by step; per rank and tensor they are in events.bin.
 OrderedJson state_digests_json(const std::vector<StepRecord>& steps) {
   OrderedJson list = OrderedJson::array();
@@ -109,12 +133,25 @@ OrderedJson faults_json(const std::vector<FaultRecord>& faults) {
   for (const FaultRecord& fault : faults) {
     OrderedJson one;
     one["seconds"] = seconds_of(fault.time.since_start());
-    one["rank"] = fault.at.rank;
+    if (fault.at.rank >= 0) one["rank"] = fault.at.rank;
     if (fault.at.step > 0) {
       one["step"] = fault.at.step;
       one["phase"] = name_of(fault.at.phase);
     }
     one["what"] = fault.what;
+    list.push_back(std::move(one));
+  }
+  return list;
+}
+
+OrderedJson guards_json(const std::vector<GuardRecord>& guards) {
+  OrderedJson list = OrderedJson::array();
+  for (const GuardRecord& guard : guards) {
+    OrderedJson one;
+    one["seconds"] = seconds_of(guard.time.since_start());
+    one["step"] = guard.report.step;
+    one["reaction"] = guard.report.reaction;
+    one["reason"] = guard.report.reason;
     list.push_back(std::move(one));
   }
   return list;
@@ -146,6 +183,7 @@ OrderedJson recoveries_json(const std::vector<RecoveryRecord>& recoveries) {
   OrderedJson list = OrderedJson::array();
   for (const RecoveryRecord& recovery : recoveries) {
     OrderedJson one;
+    one["kind"] = recovery.kind == RecoveryRecord::Kind::kRestart ? "restart" : "rollback";
     one["cause"] = recovery.cause;
     one["generation"] = recovery.generation;
     one["failed_seconds"] = seconds_of(recovery.failed.since_start());
@@ -156,6 +194,7 @@ OrderedJson recoveries_json(const std::vector<RecoveryRecord>& recoveries) {
       one["resumed_step"] = recovery.resumed_step;
       one["from_checkpoint"] = recovery.from_checkpoint;
       one["steps_lost"] = recovery.last_step - recovery.resumed_step;
+      if (recovery.skipped_batches > 0) one["skipped_batches"] = recovery.skipped_batches;
       one["bytes_read"] = recovery.read.count();
     }
     if (!recovery.rejected.empty()) one["rejected"] = recovery.rejected;
@@ -203,6 +242,7 @@ std::string write_summary(const FinishedRun& run) {
   if (!record.event_digest.empty()) json["state_digests"] = state_digests_json(record.steps);
   if (!record.faults.empty()) json["faults"] = faults_json(record.faults);
   if (!record.faults_not_struck.empty()) json["faults_not_struck"] = record.faults_not_struck;
+  if (!record.guards.empty()) json["guards"] = guards_json(record.guards);
   json["recoveries"] = recoveries_json(record.recoveries);
   json["goodput"] = json_number(goodput_of(record));
   if (const auto interval = interval_report(scenario, record)) json["checkpoint_interval"] = interval_json(*interval);
@@ -222,6 +262,7 @@ std::string write_summary(const FinishedRun& run) {
     json["checkpoint_failures"].push_back(text_of(failure));
   }
   json["communication"] = communication_json(record.communication);
+  if (record.transport.has_value()) json["transport"] = transport_json(*record.transport);
   if (!record.waiting.empty()) json["waiting"] = waiting_json(record.waiting);
   json["expectations"] = expectations_json(run.verdicts);
   if (!record.violations.empty()) json["violations"] = record.violations;

@@ -219,6 +219,16 @@ std::vector<SaveResult> run_save(int ranks, Mounts& mounts, std::int64_t step, c
   return results;
 }
 
+CheckpointChoice newest_first() {
+  CheckpointChoice choice;
+  choice.order = [](const std::vector<StoredCheckpoint>& stored) {
+    std::vector<std::int64_t> steps;
+    for (const StoredCheckpoint& one : stored) steps.insert(steps.begin(), one.step);
+    return steps;
+  };
+  return choice;
+}
+
 std::vector<LoadOutcome> run_load_newest(int ranks, Mounts& mounts, bool reshard) {
   std::vector<LoadOutcome> outcomes(static_cast<std::size_t>(ranks));
   const auto program = [&](RankContext& context) -> Task<> {
@@ -226,7 +236,7 @@ std::vector<LoadOutcome> run_load_newest(int ranks, Mounts& mounts, bool reshard
     if (context.rank() == 0) co_await prepare_checkpoints(context.storage(), checkpoints());
     LoadRequest request(tiny_expectation(ranks), tiny_wanted(context.rank(), ranks));
     request.reshard = reshard;
-    LoadOutcome outcome = co_await load_newest(context, coordinator, checkpoints(), request, INT64_MAX);
+    LoadOutcome outcome = co_await load_first(context, coordinator, checkpoints(), request, INT64_MAX, newest_first());
     outcomes[static_cast<std::size_t>(context.rank())] = std::move(outcome);
   };
   run_ranks(ranks, mounts, program);

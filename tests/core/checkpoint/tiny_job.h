@@ -61,6 +61,8 @@ void run_ranks(int ranks, Mounts& mounts, const std::function<Task<>(RankContext
 // The results by rank.
 std::vector<SaveResult> run_save(int ranks, Mounts& mounts, std::int64_t step, const SaveOptions& options = {},
                                  Storing storing = Storing::kElements);
+// Tries every checkpoint, the newest first.
+CheckpointChoice newest_first();
 std::vector<LoadOutcome> run_load_newest(int ranks, Mounts& mounts, bool reshard = false);
 
 // Names below the checkpoints' directory, as seen now, without those of files in directories.

@@ -106,6 +106,8 @@ void run(const TrainConfig& config, std::int64_t ranks, Watcher& watcher) {
   TrainJob job;
   job.config = config;
   job.observer = &fan;
+  const StandardPolicy policy(config.guards, 0, Duration());
+  job.policy = &policy;
   WorldConfig world_config;
   world_config.ranks = static_cast<int>(ranks);
   world_config.network.latency = Duration::microseconds(5);

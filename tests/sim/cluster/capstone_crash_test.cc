@@ -46,6 +46,7 @@ class Job {
     disk_ = &mounts_.add("shared", scenario.storage);
     job_.config = scenario.train;
     job_.observer = &observer_;
+    job_.policy = &policy_;
     job_.checkpoints = make_checkpoint_plan(scenario.train);
     job_.checkpoints.arithmetic_sha256 = scenario.arithmetic_sha256;
     job_.checkpoints.scenario_sha256 = scenario.scenario_sha256;
@@ -65,6 +66,7 @@ class Job {
  private:
   Scenario scenario_;
   TrainObserver observer_;
+  StandardPolicy policy_{GuardConfig(), 0, Duration()};
   TrainJob job_;
   Mounts mounts_;
   FileSystem* disk_ = nullptr;

@@ -132,11 +132,13 @@ TrainingRecord run_full(const Scenario& scenario, Moments& moments) {
 }
 
 void add_crash(Scenario& scenario, int rank, TimePoint time, CrashKind kind) {
+  Fault fault;
+  fault.when.at.rank = rank;
+  fault.when.time = time;
   CrashFault crash;
-  crash.at.rank = rank;
-  crash.time = time;
   crash.kind = kind;
-  scenario.faults.crashes.push_back(crash);
+  fault.kind = crash;
+  scenario.faults.faults.push_back(fault);
 }
 
 Duration half(Duration time) { return Duration::picoseconds(time.ps() / 2); }
@@ -251,6 +253,51 @@ TEST(JobEquality, OfTheRecoveriesOfRandomPlans) {
   EXPECT_GT(tally.recoveries, 200);
   EXPECT_GT(tally.failed_again, 10);
   EXPECT_GT(tally.given_up, 2);
+}
+
+// The same rank crashes in the same step again and again: the checkpoint that the job went back to is left alone, until
+// it is saved anew.
+TEST(JobEquality, OfCheckpointsThatAreBlamed) {
+  Scenario scenario = full_scenario(4);
+  const JobConfig job = measure(scenario);
+  for (int crash = 0; crash < 4; ++crash) {
+    Moments moments(scenario.ranks);
+    run_full(scenario, moments);
+    add_crash(scenario, 2, moments.end_of(7) + half(job.step), CrashKind::kProcess);
+  }
+  const TrainingRecord full = run_training(scenario);
+  ASSERT_EQ(full.recoveries.size(), 4U);
+  std::vector<std::int64_t> resumed;
+  for (const RecoveryRecord& one : full.recoveries) resumed.push_back(one.resumed_step);
+  EXPECT_THAT(resumed, ::testing::ElementsAre(6, 3, 6, 0));
+  scenario.job = job;
+  expect_same(full, run_job(scenario));
+}
+
+// The watchdog of the full simulation starts when a peer waits for the rank: up to a step later.
+TEST(JobEquality, OfAHangButForTheWatchdog) {
+  Scenario scenario = full_scenario(4);
+  const JobConfig job = measure(scenario);
+  Moments quiet(scenario.ranks);
+  run_full(scenario, quiet);
+  Fault fault;
+  fault.when.at.rank = 1;
+  fault.when.time = quiet.end_of(7) + half(job.step);
+  fault.kind = HangFault();
+  scenario.faults.faults.push_back(fault);
+  scenario.recovery.collective_timeout = Duration::milliseconds(500);
+  const TrainingRecord full = run_training(scenario);
+  scenario.job = job;
+  const JobRecord model = run_job(scenario);
+  ASSERT_EQ(full.recoveries.size(), 1U);
+  ASSERT_EQ(model.recoveries.size(), 1U);
+  const RecoveryRecord& a = full.recoveries[0];
+  const RecoveryRecord& b = model.recoveries[0];
+  EXPECT_EQ(b.failed, a.failed);
+  EXPECT_EQ(b.last_step, a.last_step);
+  EXPECT_EQ(b.resumed_step, a.resumed_step);
+  EXPECT_GE(a.detected, b.detected);
+  EXPECT_LE(a.detected - b.detected, job.step);
 }
 
 // scenarios/failure_rate_job.textproto has the times of scenarios/failure_rate.textproto, near enough.

@@ -39,12 +39,19 @@ Scenario job() {
   return scenario;
 }
 
+template <class Kind>
+void add_failure(Scenario& scenario, int rank, double seconds, const Kind& kind) {
+  Fault fault;
+  fault.when.at.rank = rank;
+  fault.when.time = TimePoint::at(Duration::milliseconds(static_cast<std::int64_t>(seconds * 1000)));
+  fault.kind = kind;
+  scenario.faults.faults.push_back(fault);
+}
+
 void add_crash(Scenario& scenario, int rank, double seconds, CrashKind kind = CrashKind::kProcess) {
   CrashFault crash;
-  crash.at.rank = rank;
-  crash.time = TimePoint::at(Duration::milliseconds(static_cast<std::int64_t>(seconds * 1000)));
   crash.kind = kind;
-  scenario.faults.crashes.push_back(crash);
+  add_failure(scenario, rank, seconds, crash);
 }
 
 Duration milliseconds(std::int64_t ms) { return Duration::milliseconds(ms); }
@@ -100,6 +107,70 @@ TEST(JobModel, ALostHostIsMissedByItsHeartbeats) {
   EXPECT_EQ(record.recoveries[0].last_step, 2);
   // Without a checkpoint it starts again, which takes a time of its own.
   EXPECT_EQ(record.recoveries[0].resumed.since_start(), milliseconds(17'501 + 30'000 + 11'000));
+}
+
+TEST(JobModel, AHangIsFoundByTheWatchdog) {
+  Scenario scenario = job();
+  scenario.recovery.collective_timeout = Duration::seconds(7);
+  add_failure(scenario, 3, 12.5, HangFault());
+  const JobRecord record = run_job(scenario);
+  ASSERT_EQ(record.recoveries.size(), 1U);
+  EXPECT_EQ(record.recoveries[0].cause, "rank 3 hung");
+  EXPECT_EQ(record.recoveries[0].failed.since_start(), milliseconds(12'500));
+  EXPECT_EQ(record.recoveries[0].detected.since_start(), milliseconds(19'501));
+  EXPECT_EQ(record.recoveries[0].last_step, 2);
+}
+
+// Step 15 ends at 29 s, after the first recovery at 84.502 s.
+TEST(JobModel, ACheckpointThatLeadsToTheSameFailureTwiceIsLeftAloneUntilItIsSavedAnew) {
+  Scenario scenario = job();
+  add_crash(scenario, 2, 29.5);
+  add_crash(scenario, 2, 85);
+  add_crash(scenario, 2, 145.5);
+  const JobRecord record = run_job(scenario);
+  ASSERT_EQ(record.recoveries.size(), 3U);
+  for (const RecoveryRecord& one : record.recoveries) EXPECT_EQ(one.last_step, 15);
+  EXPECT_EQ(record.recoveries[0].resumed_step, 10);
+  EXPECT_EQ(record.recoveries[1].resumed_step, 0);
+  EXPECT_FALSE(record.recoveries[1].from_checkpoint);
+  // It was saved anew until 140.002 s; step 15 ended at 145.002 s.
+  EXPECT_EQ(record.recoveries[2].resumed_step, 10);
+}
+
+// Step 20 is saved until 38 s; step 21 ends at 39 s, and after the first recovery at 90.502 s.
+TEST(JobModel, RotationDecidesWhatIsLeftToGoBackTo) {
+  Scenario scenario = job();
+  add_crash(scenario, 2, 39.5);
+  add_crash(scenario, 2, 91);
+  for (const std::int64_t keep : {0, 1, 2}) {
+    scenario.job->keep = keep;
+    const JobRecord record = run_job(scenario);
+    ASSERT_EQ(record.recoveries.size(), 2U);
+    EXPECT_EQ(record.recoveries[0].resumed_step, 20);
+    EXPECT_EQ(record.recoveries[1].last_step, 21);
+    EXPECT_EQ(record.recoveries[1].resumed_step, keep == 1 ? 0 : 10);
+  }
+}
+
+// Goes back to the oldest checkpoint, and only once.
+class Timid : public StandardPolicy {
+ public:
+  Timid() : StandardPolicy(GuardConfig(), 1, Duration::seconds(3)) {}
+  std::vector<std::int64_t> order(const std::vector<RecoveryPoint>& points) const override {
+    return points.empty() ? std::vector<std::int64_t>() : std::vector<std::int64_t>{points.front().step};
+  }
+};
+
+TEST(JobModel, AsksThePolicyThatItIsGiven) {
+  Scenario scenario = job();
+  add_crash(scenario, 2, 39.5);
+  add_crash(scenario, 1, 80);
+  const Timid policy;
+  const JobRecord record = run_job(scenario, &policy);
+  EXPECT_EQ(record.outcome, Outcome::kFailed);
+  ASSERT_EQ(record.recoveries.size(), 1U);
+  EXPECT_EQ(record.recoveries[0].restarted.since_start(), milliseconds(42'502));
+  EXPECT_EQ(record.recoveries[0].resumed_step, 10);
 }
 
 // The save after step 10 is from 20 to 24 s: written at 22, published at 23.

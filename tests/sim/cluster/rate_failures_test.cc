@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/cluster/make_job.h"
 #include "sim/cluster/training_run.h"
 #include "sim/config/loader.h"
 #include "sim/fault/failure_rates.h"
@@ -104,6 +105,44 @@ TEST(RateFailures, TellTheirCause) {
                                                        "faults.rate[0].scale=1e10", "recovery.max_restarts=1000"}));
   ASSERT_GT(record.faults.size(), 0U);
   EXPECT_THAT(record.faults[0].what, ::testing::MatchesRegex("the (process crashes|host is lost|rank hangs): .+"));
+}
+
+TEST(RateFailures, AHangIsFoundByTheWatchdog) {
+  Scenario scenario = capstone(with({"recovery.max_restarts=1000", "recovery.collective_timeout=1ms"}));
+  scenario.faults.rates[0].causes = {{"collective watchdog", FailureKind::kHang, 1}};
+  const TrainingRecord record = run_training(scenario);
+  ASSERT_EQ(record.outcome, Outcome::kDone) << record.failure;
+  EXPECT_EQ(record.weights_sha256, run_training(capstone({"expect.resume_from=3"})).weights_sha256);
+  ASSERT_GT(record.recoveries.size(), 0U);
+  EXPECT_THAT(record.recoveries[0].cause, ::testing::HasSubstr("never called it"));
+  EXPECT_EQ(record.recoveries[0].failed, record.faults[0].time);
+  EXPECT_EQ(record.faults[0].what, "the rank hangs: collective watchdog");
+}
+
+// The run that continues has a clock that begins at the checkpoint.
+TEST(RateFailures, OfAContinuedRunAreThoseThatWereStillToCome) {
+  const Scenario scenario = capstone(with({"recovery.max_restarts=1000"}));
+  ResumeFrom resume;
+  TrainingHooks hooks;
+  hooks.on_checkpoint = [&resume](const CheckpointRecord& checkpoint) {
+    if (checkpoint.step != 3) return;
+    resume.step = checkpoint.step;
+    resume.files = checkpoint.files;
+  };
+  const TrainingRecord whole = run_training(scenario, std::nullopt, hooks);
+  ASSERT_EQ(resume.step, 3);
+  const TimePoint began = run_state_of(resume).simulated_time;
+  EXPECT_GT(began, TimePoint());
+  const TrainingRecord continued = run_training(scenario, resume);
+  EXPECT_EQ(continued.weights_sha256, whole.weights_sha256);
+  ASSERT_GT(continued.faults.size(), 0U);
+  std::vector<TimePoint> times;
+  for (const DrawnFailure& one : drawn(scenario, began + continued.simulated.since_start())) {
+    times.push_back(one.time);
+  }
+  for (const FaultRecord& fault : continued.faults) {
+    EXPECT_THAT(times, ::testing::Contains(began + fault.time.since_start()));
+  }
 }
 
 TEST(RateFailures, ALemonsRanksAreTheOnesThatDie) {

@@ -61,12 +61,14 @@ INSTANTIATE_TEST_SUITE_P(
                  "9:36: faults.flip[0].at.step: found 21; allowed: a step of the run, 1 to train.steps, which is 20"},
         BadFault{"StepZero", flip_with("step: 13", "step: 0"),
                  "9:36: faults.flip[0].at.step: found '0'; allowed: whole numbers from 1 to 1000000000"},
-        BadFault{"NoSuchPhase", flip_with("OPTIMIZER", "LOAD"),
-                 "9:46: faults.flip[0].at.phase: found 'LOAD'; allowed: DATA, FORWARD, BACKWARD, REDUCE, OPTIMIZER, "
-                 "GATHER, CHECKPOINT"},
-        BadFault{"FlipAtCheckpoint", flip_with("OPTIMIZER", "CHECKPOINT"),
-                 "9:46: faults.flip[0].at.phase: found CHECKPOINT; allowed for a flip: DATA, FORWARD, BACKWARD, "
-                 "REDUCE, OPTIMIZER, GATHER"},
+        BadFault{
+            "NoSuchPhase", flip_with("OPTIMIZER", "EVALUATE"),
+            "9:46: faults.flip[0].at.phase: found 'EVALUATE'; allowed: DATA, FORWARD, BACKWARD, REDUCE, OPTIMIZER, "
+            "GATHER, CHECKPOINT, LOAD"},
+        BadFault{
+            "FlipAtCheckpoint", flip_with("OPTIMIZER", "CHECKPOINT"),
+            "9:46: faults.flip[0].at.phase: found CHECKPOINT; allowed for this kind of fault: DATA, FORWARD, BACKWARD, "
+            "REDUCE, OPTIMIZER, GATHER"},
         BadFault{"PhaseMisspelled", flip_with("OPTIMIZER", "OPTIMISER"),
                  "9:46: faults.flip[0].at.phase: found 'OPTIMISER'; did you mean 'OPTIMIZER'?"}),
     test_name);
@@ -78,7 +80,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         BadFault{"NoSuchTarget", flip_with("GRADIENT", "WEIGHT"),
                  "9:66: faults.flip[0].target: found 'WEIGHT'; allowed: GRADIENT, PARAMETER, MASTER, FIRST_MOMENT, "
-                 "SECOND_MOMENT"},
+                 "SECOND_MOMENT, ACTIVATION"},
         BadFault{"GradientAtData", flip_with("OPTIMIZER", "DATA"),
                  "9:46: faults.flip[0].at.phase: found DATA" + kNoGradient},
         BadFault{"GradientAtForward", flip_with("OPTIMIZER", "FORWARD"),
@@ -155,10 +157,10 @@ INSTANTIATE_TEST_SUITE_P(
                  "9:25: faults.flip[0].at.step: missing; allowed: whole numbers from 1 to 1000000000"},
         BadFault{"NoPhase", flip_with(" phase: OPTIMIZER", ""),
                  "9:25: faults.flip[0].at.phase: missing; allowed: DATA, FORWARD, BACKWARD, REDUCE, OPTIMIZER, GATHER, "
-                 "CHECKPOINT"},
+                 "CHECKPOINT, LOAD"},
         BadFault{"NoTarget", flip_with("target: GRADIENT ", ""),
                  "9:10: faults.flip[0].target: missing; allowed: GRADIENT, PARAMETER, MASTER, FIRST_MOMENT, "
-                 "SECOND_MOMENT"},
+                 "SECOND_MOMENT, ACTIVATION"},
         BadFault{"NoTensorField", flip_with("tensor: \"head.weight\" ", ""),
                  "9:10: faults.flip[0].tensor: missing; allowed: text in quotes"},
         BadFault{"NoIndex", flip_with("index: 5 ", ""),
@@ -175,7 +177,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "9:46: faults.crash[0].at.phase: found CHECKPOINT of step 7, after which nothing is saved; allowed: "
                  "only in a multiple of checkpoint.every_steps, which is 10"},
         BadFault{"TwoCrashesAtOnePlace", with_faults("crash { rank: 1 time: \"1ms\" } crash { rank: 1 time: \"1ms\" }"),
-                 "9:40: faults.crash[1]: found a second crash of rank 1 at the same place; allowed: one"},
+                 "9:40: faults.crash[1]: found a second end of rank 1 at the same place; allowed: one crash or hang"},
         BadFault{"UnknownFault", with_faults("flop { rank: 1 }"),
                  "9:10: faults.flop: unknown field; did you mean 'flip'?"}),
     test_name);
@@ -203,23 +205,25 @@ TEST(Faults, FillThePlan) {
   const Scenario s =
       load_text(with_faults(kGoodFlip + " flip { rank: 0 at { step: 1 phase: DATA } target: SECOND_MOMENT tensor: "
                                         "\"tok_embed.weight\" index: 0 bit: 0 }"));
-  ASSERT_EQ(s.faults.flips.size(), 2U);
-  const FlipFault& first = s.faults.flips[0];
-  EXPECT_EQ(first.at.rank, 3);
-  EXPECT_EQ(first.at.step, 13);
-  EXPECT_EQ(first.at.phase, Phase::kOptimizer);
-  EXPECT_EQ(first.target, FaultTarget::kGradient);
-  EXPECT_EQ(first.tensor, ParameterLayout(s.train.model).find("head.weight"));
-  EXPECT_EQ(first.tensor_name, "head.weight");
-  EXPECT_EQ(first.index, 5);
+  ASSERT_EQ(s.faults.faults.size(), 2U);
+  const FaultAddress& first_at = s.faults.faults[0].when.at;
+  const FlipFault& first = std::get<FlipFault>(s.faults.faults[0].kind);
+  EXPECT_EQ(first_at.rank, 3);
+  EXPECT_EQ(first_at.step, 13);
+  EXPECT_EQ(first_at.phase, Phase::kOptimizer);
+  EXPECT_EQ(first.elements.target, FaultTarget::kGradient);
+  EXPECT_EQ(first.elements.tensor, ParameterLayout(s.train.model).find("head.weight"));
+  EXPECT_EQ(first.elements.tensor_name, "head.weight");
+  EXPECT_EQ(first.elements.index, 5);
   EXPECT_EQ(first.bit, 30);
-  const FlipFault& second = s.faults.flips[1];
-  EXPECT_EQ(second.at.rank, 0);
-  EXPECT_EQ(second.at.step, 1);
-  EXPECT_EQ(second.at.phase, Phase::kData);
-  EXPECT_EQ(second.target, FaultTarget::kSecondMoment);
-  EXPECT_EQ(second.tensor, 0);
-  EXPECT_EQ(second.index, 0);
+  const FaultAddress& second_at = s.faults.faults[1].when.at;
+  const FlipFault& second = std::get<FlipFault>(s.faults.faults[1].kind);
+  EXPECT_EQ(second_at.rank, 0);
+  EXPECT_EQ(second_at.step, 1);
+  EXPECT_EQ(second_at.phase, Phase::kData);
+  EXPECT_EQ(second.elements.target, FaultTarget::kSecondMoment);
+  EXPECT_EQ(second.elements.tensor, 0);
+  EXPECT_EQ(second.elements.index, 0);
   EXPECT_EQ(second.bit, 0);
 }
 
@@ -237,9 +241,9 @@ TEST(Faults, EveryPhaseAndTargetIsRead) {
     for (const auto& [target_name, target] : targets) {
       if (target == FaultTarget::kGradient && phase < Phase::kReduce) continue;
       const Scenario s = load_text(flip_with("OPTIMIZER", phase_name, "GRADIENT", target_name));
-      ASSERT_EQ(s.faults.flips.size(), 1U);
-      EXPECT_EQ(s.faults.flips[0].at.phase, phase);
-      EXPECT_EQ(s.faults.flips[0].target, target);
+      ASSERT_EQ(s.faults.faults.size(), 1U);
+      EXPECT_EQ(s.faults.faults[0].when.at.phase, phase);
+      EXPECT_EQ(std::get<FlipFault>(s.faults.faults[0].kind).elements.target, target);
       ++read;
     }
   }
@@ -247,8 +251,9 @@ TEST(Faults, EveryPhaseAndTargetIsRead) {
 }
 
 TEST(Faults, LastBitOfTheElementTypeIsAllowed) {
-  EXPECT_EQ(load_text(flip_with("bit: 30", "bit: 31")).faults.flips[0].bit, 31);
-  EXPECT_EQ(load_text(flip_with("bit: 30", "bit: 63"), {"model.dtype=FLOAT64"}).faults.flips[0].bit, 63);
+  EXPECT_EQ(std::get<FlipFault>(load_text(flip_with("bit: 30", "bit: 31")).faults.faults[0].kind).bit, 31);
+  const Scenario wide = load_text(flip_with("bit: 30", "bit: 63"), {"model.dtype=FLOAT64"});
+  EXPECT_EQ(std::get<FlipFault>(wide.faults.faults[0].kind).bit, 63);
 }
 
 TEST(Faults, ParametersAndOwnGradientsAreOfEveryRank) {
@@ -281,8 +286,8 @@ TEST(Faults, CanonicalTextLoadsToTheSamePlan) {
   const Scenario s = load_text(with_faults(kGoodFlip));
   const Scenario again = load_text(s.text);
   EXPECT_EQ(again.scenario_sha256, s.scenario_sha256);
-  ASSERT_EQ(again.faults.flips.size(), 1U);
-  EXPECT_EQ(again.faults.flips[0].index, 5);
+  ASSERT_EQ(again.faults.faults.size(), 1U);
+  EXPECT_EQ(std::get<FlipFault>(again.faults.faults[0].kind).elements.index, 5);
 }
 
 TEST(FaultFree, IsTheScenarioWithoutItsFaults) {

@@ -39,7 +39,7 @@ TEST(Jobs, LoadToTheirTimes) {
   EXPECT_EQ(job.every_steps, 10);
   EXPECT_FALSE(job.every.has_value());
   EXPECT_EQ(job.keep, 2);
-  EXPECT_EQ(s.faults.crashes.size(), 1U);
+  EXPECT_EQ(s.faults.faults.size(), 1U);
   EXPECT_EQ(s.faults.rates.size(), 1U);
   EXPECT_EQ(s.expect.lost_steps, 3);
   EXPECT_EQ(s.expect.goodput_above, 0.5);
@@ -111,16 +111,36 @@ INSTANTIATE_TEST_SUITE_P(
                job_with("crash { rank: 3 time: \"50s\" }",
                         "flip { rank: 3 at { step: 1 phase: REDUCE } target: GRADIENT tensor: \"x\" index: 0 bit: 0 }"),
                "5:10: faults.flip[0]: found in a scenario with a job, which has no ranks that compute; allowed: crash, "
-               "rate"},
+               "hang, rate"},
         BadJob{"ACrashInAPhase", job_with("time: \"50s\"", "at { step: 5 phase: DATA }"),
                "5:10: faults.crash[0]: found a place in a step, which a job has not; allowed: time"},
         BadJob{"ACrashOfNobody", job_with("rank: 3", "rank: 16"),
                "5:24: faults.crash[0].rank: found 16; allowed: 0 to cluster.ranks - 1 = 15"},
         BadJob{"AnExpectedLoss", job_with("recoveries: 1", "loss: FALLS"),
                "6:32: expect.loss: found in a scenario with a job, which has no ranks that compute; allowed: "
-               "event_digest, final_step, goodput_above, goodput_below, lost_steps, outcome, recoveries"},
+               "cause, event_digest, final_step, goodput_above, goodput_below, lost_steps, outcome, recoveries"},
         BadJob{"AnExpectedDeadlock", job_with("recoveries: 1", "outcome: DEADLOCK"),
                "6:35: expect.outcome: found DEADLOCK, which a job has not; allowed: DONE, FAILED"},
+        BadJob{"AnExpectedGuard", job_with("recoveries: 1", "outcome: STOPPED"),
+               "6:35: expect.outcome: found STOPPED, which a job has not; allowed: DONE, FAILED"},
+        BadJob{"AHangInAPhase",
+               job_with("crash { rank: 3 time: \"50s\" }", "hang { rank: 3 at { step: 5 phase: DATA } }"),
+               "5:10: faults.hang[0]: found a place in a step, which a job has not; allowed: time"},
+        BadJob{"UnsyncedFiles", job_with("time: \"50s\"", "time: \"50s\" kind: HOST unsynced: ALL_SURVIVE"),
+               "5:48: faults.crash[0].unsynced: found in a scenario with a job, which has no ranks that compute; "
+               "allowed: kind, rank, time"},
+        BadJob{"AHangForEver",
+               job_with("crash { rank: 3 time: \"50s\" }", "hang { rank: 3 time: \"50s\" }") +
+                   "recovery { collective_timeout: \"0ps\" }\n",
+               "7:32: recovery.collective_timeout: found \"0ps\" in a job whose ranks may hang, and would for ever; "
+               "allowed: more"},
+        BadJob{"AHangForEverOfAPreset", job_with("rsc1", "llama3") + "recovery { collective_timeout: \"0ps\" }\n",
+               "7:32: recovery.collective_timeout: found \"0ps\" in a job whose ranks may hang, and would for ever; "
+               "allowed: more"},
+        BadJob{"AHangThatNobodyWaitsFor",
+               "name: \"job\" cluster { ranks: 1 } job { step: \"5s\" steps: 1 }\n"
+               "faults { hang { rank: 0 time: \"50s\" } }\n",
+               "1:32: cluster.ranks: found 1 in a job whose ranks may hang: nobody would wait for it; allowed: more"},
         BadJob{"AStepThatItHasNot", job_with("final_step: 100", "final_step: 101"),
                "6:22: expect.final_step: found 101; allowed: a step of the job, 1 to job.steps, which is 100"}),
     [](const auto& test) { return test.param.name; });

@@ -79,8 +79,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadValue{"EnumNumber", good_with("MARKOV", "1"), "5:26: data.synthetic.kind: found '1'; allowed: MARKOV"},
         BadValue{"UnknownEnumNumber", good_with("loss: FALLS", "loss: 7"),
                  "8:16: expect.loss: found '7'; allowed: FALLS"},
-        BadValue{"UnreachableOutcome", good_with("loss: FALLS", "outcome: STOPPED"),
-                 "8:19: expect.outcome: found 'STOPPED'; allowed: DONE, FAILED, DEADLOCK"},
+        BadValue{"UnreachableOutcome", good_with("loss: FALLS", "outcome: INTERRUPTED"),
+                 "8:19: expect.outcome: found 'INTERRUPTED'; allowed: DONE, STOPPED, FAILED, DEADLOCK"},
         BadValue{"BoolByNumber", good_with("batch: 4", "batch: 4 schedule { cosine: 1 }"),
                  "6:47: train.schedule.cosine: found '1'; allowed: true or false"}),
     test_name);

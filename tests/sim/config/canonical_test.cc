@@ -74,6 +74,12 @@ train {
     min_lr: 0
   }
   eval_every: 0
+  guards {
+    spike_factor: 2
+    median_window: 0
+    max_consecutive_skips: 3
+    max_rollbacks: 3
+  }
 }
 checkpoint {
   every_steps: 10
@@ -83,6 +89,7 @@ recovery {
   max_restarts: 8
   restart_delay: "10s"
   heartbeat_timeout: "30s"
+  collective_timeout: "10min"
 }
 expect {
   outcome: DONE

@@ -70,7 +70,7 @@ TEST_F(Replay, AFreshRecordingIsReproduced) {
 }
 
 TEST_F(Replay, ShippedScenariosAreReproduced) {
-  for (const char* name : {"capstone", "seven_ranks"}) {
+  for (const char* name : {"capstone", "seven_ranks", "lossy_network", "corrupted_unnoticed", "partition_heals"}) {
     const std::string out = folder_ / name;
     ASSERT_EQ(rehearse({"run", shipped_scenario(name), "--out", out}).code, 0);
     expect_reproduced(out);

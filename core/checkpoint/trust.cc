@@ -1,0 +1,53 @@
+#include "core/checkpoint/trust.h"
+
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/checkpoint/directory.h"
+#include "core/checkpoint/strict_json.h"
+
+namespace rehearse {
+namespace {
+
+constexpr const char* kTrustedFile = "trusted.json";
+constexpr const char* kNewTrustedFile = "trusted.json.new";
+constexpr std::int64_t kTrustedSchema = 1;
+
+std::vector<std::int64_t> parse_trusted(std::string_view text, const std::string& source) {
+  const Json json = unseal_json(text, source);
+  JsonObject object(JsonValue(json, source, ""));
+  object.at("schema_version").integer(kTrustedSchema, kTrustedSchema);
+  std::vector<std::int64_t> steps;
+  for (const JsonValue& step : object.at("steps").list()) steps.push_back(step.integer(1));
+  object.finish();
+  std::sort(steps.begin(), steps.end());
+  return steps;
+}
+
+}  // namespace
+
+Task<std::vector<std::int64_t>> read_trusted(Storage& storage, StoragePath parent) {
+  const StoragePath file = parent.child(kTrustedFile);
+  std::vector<std::int64_t> steps;
+  try {
+    const Payload data = co_await storage.read(file);
+    if (data.has_data()) steps = parse_trusted(data.text(), file.text());
+  } catch (const StorageError& error) {
+    if (error.kind() != StorageError::Kind::kNotFound) throw;
+  }
+  co_return steps;
+}
+
+Task<> write_trusted(Storage& storage, StoragePath parent, std::vector<std::int64_t> steps) {
+  Json json;
+  json["schema_version"] = kTrustedSchema;
+  json["steps"] = steps;
+  const StoragePath fresh = parent.child(kNewTrustedFile);
+  const StoragePath file = parent.child(kTrustedFile);
+  Payload text = host_payload(seal_json(json));
+  co_await write_durable(storage, fresh, std::move(text));
+  co_await storage.rename(fresh, file);
+  co_await storage.fsync_directory(parent);
+}
+
+}  // namespace rehearse

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+
+#include "sim/fault/storage_faults.h"
+#include "sim/storage/config.h"
+#include "sim/storage/file_system.h"
+
+namespace rehearse {
+
+// A file system and how fast it is.
+struct Mount {
+  Mount(std::string name, const StorageConfig& mount_config) : files(std::move(name)), config(mount_config) {
+    files.set_capacity(config.capacity);
+  }
+  FileSystem files;
+  StorageConfig config;
+};
+
+// The mounts of a simulated cluster, by name. They outlive every rank's process: what a crash leaves on a disk is there
+// for the next incarnation.
+class Mounts {
+ public:
+  FileSystem& add(const std::string& name, const StorageConfig& config);
+  bool has(const std::string& name) const { return mounts_.contains(name); }
+  Mount& at(const std::string& name);
+  const Mount& at(const std::string& name) const;
+  std::map<std::string, Mount>& all() { return mounts_; }
+  // The power of every mount goes (FileSystem::lose_power).
+  void lose_power(const PowerLoss& loss = {});
+  // A rank's host goes (FileSystem::lose_host).
+  void lose_host(int rank, const PowerLoss& loss = {});
+
+ private:
+  std::map<std::string, Mount> mounts_;
+};
+
+}  // namespace rehearse
