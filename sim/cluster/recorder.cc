@@ -6,19 +6,6 @@
 #include "core/checkpoint/names.h"
 
 namespace rehearse {
-namespace {
-
-// A failure in words without the numbers of its messages, calls and times, which differ from one time to the next. Who
-// failed stands before the colon.
-std::string kind_of_failure(std::string cause) {
-  const std::size_t colon = std::min(cause.find(':'), cause.size());
-  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-  cause.erase(std::remove_if(cause.begin() + static_cast<std::ptrdiff_t>(colon), cause.end(), is_digit), cause.end());
-  return cause;
-}
-
-}  // namespace
-
 void ObserverFan::on_start(int rank, std::int64_t step, const TensorsView& parameters, Digest128 optimizer_state) {
   for (TrainObserver* observer : observers_) observer->on_start(rank, step, parameters, optimizer_state);
 }
@@ -138,17 +125,10 @@ void Recorder::on_load(int, const LoadReport& report) {
 void Recorder::restart(const RecoveryRecord& recovery) {
   generation_ = recovery.generation;
   begin_recovery(recovery);
-  // A checkpoint that leads to the same failure twice is to blame.
   const auto& all = record_.recoveries;
   if (all.size() < 2) return;
-  const RecoveryRecord& before = all[all.size() - 2];
-  const RecoveryRecord& now = all.back();
-  const bool same = kind_of_failure(before.cause) == kind_of_failure(now.cause) && before.last_step == now.last_step;
-  const bool loaded = before.from_checkpoint && before.resumed > before.failed;
-  // The one that this failure came from is what the recovery before went back to.
-  if (same && loaded && std::find(avoided_.begin(), avoided_.end(), before.resumed_step) == avoided_.end()) {
-    avoided_.push_back(before.resumed_step);
-  }
+  const auto blamed = blamed_checkpoint(all[all.size() - 2], all.back());
+  if (blamed && std::find(avoided_.begin(), avoided_.end(), *blamed) == avoided_.end()) avoided_.push_back(*blamed);
 }
 
 void Recorder::begin_recovery(const RecoveryRecord& recovery) {

@@ -30,6 +30,26 @@ struct RecoveryRecord {
   std::vector<std::string> rejected;  // checkpoints that were refused on the way
 };
 
+inline std::int64_t restarts_of(const std::vector<RecoveryRecord>& recoveries) {
+  std::int64_t restarts = 0;
+  for (const RecoveryRecord& one : recoveries) restarts += one.kind == RecoveryRecord::Kind::kRestart ? 1 : 0;
+  return restarts;
+}
+
+// Steps that were finished and, after a restart, done again.
+inline std::int64_t lost_steps_of(const std::vector<RecoveryRecord>& recoveries) {
+  std::int64_t lost = 0;
+  for (const RecoveryRecord& one : recoveries) {
+    const bool resumed = one.kind == RecoveryRecord::Kind::kRestart && one.resumed > one.failed;
+    if (resumed) lost += one.last_step - one.resumed_step;
+  }
+  return lost;
+}
+
+// A checkpoint that leads to the same failure twice is to blame: the one that the job had gone back to in the recovery
+// before this one.
+std::optional<std::int64_t> blamed_checkpoint(const RecoveryRecord& before, const RecoveryRecord& now);
+
 // Restarts the job when a rank fails: what an elastic launcher does, from outside the ranks. The agent of a node hears
 // at once that its process ended and tells the supervisor, one latency later; a host that is gone says nothing, and is
 // missed when its heartbeats have not come for `heartbeat_timeout`. The supervisor then has every rank stopped (a

@@ -9,8 +9,11 @@
 #include "sim/check/accumulation_difference.h"
 #include "sim/check/optimizer_memory.h"
 #include "sim/check/replica_agreement.h"
+#include "sim/cluster/interval_report.h"
 #include "sim/cluster/make_job.h"
+#include "sim/cluster/rate_failures.h"
 #include "sim/cluster/recorder.h"
+#include "sim/cluster/run_outcome.h"
 #include "sim/cluster/run_storage.h"
 #include "sim/cluster/world.h"
 #include "sim/config/loader.h"
@@ -56,65 +59,6 @@ Task<> rank_program(RankContext& context, const TrainJob& job, std::string& stop
   if (!result.stopped.empty()) stopped = result.stopped;
 }
 
-// What ended a failed run: the input's fault before anything that followed from it, else the first rank's error that is
-// not about a peer's.
-std::exception_ptr cause_of_failure(const World& world) {
-  std::exception_ptr comm_error;
-  std::exception_ptr other;
-  for (int rank = 0; rank < world.ranks(); ++rank) {
-    const std::exception_ptr error = world.error(rank);
-    if (error == nullptr) continue;
-    try {
-      std::rethrow_exception(error);
-    } catch (const Error&) {
-      return error;
-    } catch (const CommError&) {
-      if (comm_error == nullptr) comm_error = error;
-    } catch (...) {
-      if (other == nullptr) other = error;
-    }
-  }
-  return other != nullptr ? other : comm_error;
-}
-
-bool is_input_error(const std::exception_ptr& error) {
-  if (error == nullptr) return false;
-  try {
-    std::rethrow_exception(error);
-  } catch (const Error&) {
-    return true;
-  } catch (...) {
-    return false;
-  }
-}
-
-void conclude(World& world, RunEnd end, bool interrupted, TrainingRecord& record) {
-  const std::exception_ptr error = cause_of_failure(world);
-  // With what the user gave wrong, that ranks wait says nothing.
-  if (end == RunEnd::kDeadlock && !is_input_error(error)) {
-    record.outcome = Outcome::kDeadlock;
-    record.failure = "nothing is left that could wake the unfinished ranks";
-    record.waiting = world.kernel().waiting();
-    return;
-  }
-  if (interrupted) {
-    record.outcome = Outcome::kInterrupted;
-    record.failure = "interrupted";
-    return;
-  }
-  if (error == nullptr) return;
-  record.outcome = Outcome::kFailed;
-  try {
-    std::rethrow_exception(error);
-  } catch (const Error&) {
-    throw;
-  } catch (const std::bad_alloc&) {
-    throw InputError("out of memory: the scenario needs more than there is; 'rehearse check' says how much");
-  } catch (const std::exception& failure) {
-    record.failure = failure.what();
-  }
-}
-
 }  // namespace
 
 // Everything of a run but its record. The world's coroutines see what stands before it until they are destroyed; what
@@ -144,11 +88,18 @@ struct TrainingSession::Parts {
             world, scenario.recovery, policy, scenario.network.latency,
             [this](RankContext& context) { return rank_program(context, job, stopped); },
             [this](const RecoveryRecord& recovery) { on_restart(recovery); }),
-        timed_fault(this) {
+        save_cost(world.kernel(), scenario.ranks),
+        timed_fault(this),
+        rate_failures(world.kernel(), scenario.faults.rates, scenario.ranks, scenario.seed,
+                      [this, &record](const FailureCause& cause, const DrawnFailure& failure) {
+                        on_rate_failure(cause, failure, record);
+                      }) {
     fan.add(&agreement);
     fan.add(&states);
     if (accumulation != nullptr) fan.add(accumulation.get());
     fan.add(&recorder);
+    // What a save beside training takes, training does not wait for.
+    if (!scenario.train.checkpoint.asynchronous) fan.add(&save_cost);
     if (hooks.observer != nullptr) fan.add(hooks.observer);
     states.watch(&world.kernel());
     recorder.watch(&world);
@@ -169,7 +120,10 @@ struct TrainingSession::Parts {
     }
     storage.attach(world);
     if (!scenario.faults.network.empty()) network_faults.start(world.kernel(), resume.has_value());
-    recorder.set_rollback_listener([this] { event_log.set_attempt(recorder.attempt()); });
+    recorder.set_rollback_listener([this] {
+      event_log.set_attempt(recorder.attempt());
+      save_cost.restart();
+    });
     recorder.set_eviction_listener([this](int rank) { injector.replace_machine(rank); });
     supervisor.set_diagnosis([this](const CommError& error) { return who_is_missing(error); });
     if (!scenario.faults.empty()) {
@@ -199,6 +153,7 @@ struct TrainingSession::Parts {
       if (!when.time.has_value() || *when.time < began || injector.has_struck(i)) continue;
       world.kernel().schedule_background(TimePoint::at(*when.time - began), &timed_fault, i);
     }
+    rate_failures.start(began);
   }
 
   // How far each fault of the plan has come.
@@ -267,6 +222,7 @@ struct TrainingSession::Parts {
   void on_restart(const RecoveryRecord& recovery) {
     agreement.restart();
     recorder.restart(recovery);
+    save_cost.restart();
     event_log.set_attempt(recorder.attempt());
     job.avoided = recorder.avoided();
     stopped.clear();
@@ -305,6 +261,20 @@ struct TrainingSession::Parts {
     Parts* parts_;
   };
 
+  // It finds nobody where the rank is down.
+  void on_rate_failure(const FailureCause& cause, const DrawnFailure& failure, TrainingRecord& record) {
+    if (!world.is_up(failure.rank)) return;
+    FaultRecord fault;
+    fault.at.rank = failure.rank;
+    fault.what = words_of(cause);
+    on_fault(fault, record);
+    if (cause.kind == FailureKind::kHang) {
+      supervisor.hang_soon(failure.rank);
+    } else {
+      supervisor.crash_soon(failure.rank, cause.kind == FailureKind::kHost ? CrashKind::kHost : CrashKind::kProcess);
+    }
+  }
+
   void on_fault(const FaultRecord& fault, TrainingRecord& record) {
     record.faults.push_back(fault);
     record.faults.back().time = world.now();
@@ -334,7 +304,9 @@ struct TrainingSession::Parts {
   World world;
   EventLog event_log;
   Supervisor supervisor;
+  SaveCost save_cost;
   TimedFault timed_fault;
+  RateFailures rate_failures;
 };
 
 double goodput_of(const TrainingRecord& record) {
@@ -391,6 +363,7 @@ TrainingRecord TrainingSession::finish() {
     record.outcome = Outcome::kStopped;
     record.failure = parts.stopped;
   }
+  record.save_cost = parts.save_cost.mean();
   if (!parts.supervisor.gave_up().empty()) {
     record.outcome = Outcome::kFailed;
     record.failure = parts.supervisor.gave_up();

@@ -114,6 +114,7 @@ struct TrainingRecord {
   std::vector<std::string> faults_not_struck;          // whose time or address did not come, in words
   std::vector<GuardRecord> guards;                     // that did not let a step be applied, in order
   std::vector<RecoveryRecord> recoveries;              // restarts and rollbacks, in order
+  std::optional<Duration> save_cost;                   // of a save, on average; nothing where none was measured
   std::optional<SecondRun> second_run;
   std::optional<TransportCounters> transport;  // where there is one
   std::uint64_t events = 0;

@@ -59,14 +59,7 @@ void judge_recoveries(const Expectations& expect, const TrainingRecord& record, 
     verdicts.push_back(verdict("skipped_steps", skips == *expect.skipped_steps,
                                std::to_string(skips) + (skips == 1 ? " step was" : " steps were") + " skipped"));
   }
-  if (!expect.cause.has_value()) return;
-  std::vector<std::string> causes = {record.failure};
-  for (const RecoveryRecord& one : all) causes.push_back(one.cause);
-  const auto found = std::find_if(causes.begin(), causes.end(), [&](const std::string& cause) {
-    return cause.find(*expect.cause) != std::string::npos;
-  });
-  verdicts.push_back(verdict("cause", found != causes.end(),
-                             found != causes.end() ? *found : "no failure has the words '" + *expect.cause + "'"));
+  judge_cause(expect, record.failure, all, verdicts);
 }
 
 Verdict judge_final_step(std::int64_t expected, const TrainingRecord& record) {
@@ -205,6 +198,33 @@ Verdict judge_same_weights(const WeightsReference& reference, const TrainingReco
 
 }  // namespace
 
+void judge_cause(const Expectations& expect, const std::string& failure, const std::vector<RecoveryRecord>& recoveries,
+                 std::vector<Verdict>& verdicts) {
+  if (!expect.cause.has_value()) return;
+  std::vector<std::string> causes = {failure};
+  for (const RecoveryRecord& one : recoveries) causes.push_back(one.cause);
+  const auto found = std::find_if(causes.begin(), causes.end(), [&](const std::string& cause) {
+    return cause.find(*expect.cause) != std::string::npos;
+  });
+  verdicts.push_back(verdict("cause", found != causes.end(),
+                             found != causes.end() ? *found : "no failure has the words '" + *expect.cause + "'"));
+}
+
+void judge_work(const Expectations& expect, std::int64_t lost_steps, double goodput, std::vector<Verdict>& verdicts) {
+  if (expect.lost_steps.has_value()) {
+    verdicts.push_back(
+        verdict("lost_steps", lost_steps == *expect.lost_steps,
+                std::to_string(lost_steps) + " steps were done again, expected " + std::to_string(*expect.lost_steps)));
+  }
+  const std::string found = "goodput is " + shortest_text(goodput);
+  if (expect.goodput_above.has_value()) {
+    verdicts.push_back(verdict("goodput_above", goodput > *expect.goodput_above, found));
+  }
+  if (expect.goodput_below.has_value()) {
+    verdicts.push_back(verdict("goodput_below", goodput < *expect.goodput_below, found));
+  }
+}
+
 std::vector<Verdict> judge(const Scenario& scenario, const TrainingRecord& record, const TrainingHooks& hooks) {
   const Expectations& expect = scenario.expect;
   std::vector<Verdict> verdicts;
@@ -245,6 +265,7 @@ std::vector<Verdict> judge(const Scenario& scenario, const TrainingRecord& recor
     verdicts.push_back(verdict("refused_checkpoints", found == *expect.refused_checkpoints,
                                std::to_string(found) + (found == 1 ? " was refused" : " were refused")));
   }
+  if (record.first_step == 1) judge_work(expect, lost_steps_of(record.recoveries), goodput_of(record), verdicts);
   if (expect.final_step.has_value()) verdicts.push_back(judge_final_step(*expect.final_step, record));
   // A run continued from near its end may have nothing to compare.
   const bool continued = record.first_step > 1;

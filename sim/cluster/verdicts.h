@@ -21,6 +21,12 @@ struct Verdict {
 // same_weights_as runs the scenario it names.
 std::vector<Verdict> judge(const Scenario& scenario, const TrainingRecord& record, const TrainingHooks& hooks = {});
 
+// Of a run of either kind: the expectation on the causes of its recoveries and of its end, and those on work that was
+// lost.
+void judge_cause(const Expectations& expect, const std::string& failure, const std::vector<RecoveryRecord>& recoveries,
+                 std::vector<Verdict>& verdicts);
+void judge_work(const Expectations& expect, std::int64_t lost_steps, double goodput, std::vector<Verdict>& verdicts);
+
 // 0, 1, 3 or 130, by design section 4.
 ExitCode exit_code_of(const TrainingRecord& record, const std::vector<Verdict>& verdicts);
 

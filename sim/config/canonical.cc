@@ -43,11 +43,24 @@ void for_each_group(Message& message, const std::string& path, Visit visit) {
   }
 }
 
+// The field that stands for this one where it is written; null where there is none.
+const FieldDescriptor* substitute_of(const FieldDescriptor& field) {
+  const std::string& name = field.options().GetExtension(config::rule).unless();
+  return name.empty() ? nullptr : field.containing_type()->FindFieldByName(name);
+}
+
 void check_required_in(const Message& message, const std::string& path, Origins& origins) {
   const Descriptor& type = *message.GetDescriptor();
+  const Reflection& access = *message.GetReflection();
   for (int i = 0; i < type.field_count(); ++i) {
     const FieldDescriptor& field = *type.field(i);
-    if (field.is_required() && !message.GetReflection()->HasField(message, &field)) {
+    const FieldDescriptor* substitute = substitute_of(field);
+    const bool substituted = substitute != nullptr && access.HasField(message, substitute);
+    if (substituted && access.HasField(message, &field)) {
+      origins.fail(join_path(path, field.name()), "found together with " + join_path(path, substitute->name()) +
+                                                      ", which stands for it; allowed: one of them");
+    }
+    if ((field.is_required() || (substitute != nullptr && !substituted)) && !access.HasField(message, &field)) {
       origins.fail(join_path(path, field.name()), "missing; " + allowed_text(field));
     }
   }
@@ -97,7 +110,8 @@ void fill_field(Message& message, const FieldDescriptor& field) {
   if (is_group(field)) {
     const Descriptor& type = *field.message_type();
     // A group of nothing but lists has no defaults to show.
-    if (oneof == nullptr && !requires_a_field(type) && !is_all_lists(type)) access.MutableMessage(&message, &field);
+    const bool decided = oneof != nullptr || substitute_of(field) != nullptr;
+    if (!decided && !requires_a_field(type) && !is_all_lists(type)) access.MutableMessage(&message, &field);
   } else if (field.has_default_value()) {
     set_default(message, field);
   }

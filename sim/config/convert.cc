@@ -21,10 +21,15 @@ Scenario convert(const config::Scenario& message, const NamedFiles& files, const
   scenario.name = message.name();
   scenario.seed = message.seed();
   convert_cluster(message, origins, scenario);
-  convert_train(message, files, origins, scenario);
+  if (message.has_job()) {
+    convert_job(message, origins, scenario);
+  } else {
+    convert_train(message, files, origins, scenario);
+  }
   convert_faults(message, origins, scenario);
   convert_storage_faults(message, origins, scenario);
   convert_network_faults(message, origins, scenario);
+  convert_rates(message, origins, scenario);
   convert_expect(message, files, origins, scenario);
   return scenario;
 }

@@ -20,7 +20,7 @@ void check_resume_from(std::int64_t step, const TrainConfig& train, const Origin
   const std::string found = "found " + std::to_string(step) + "; ";
   const std::int64_t every = train.checkpoint.every_steps;
   if (!train.checkpoint.any())
-    origins.fail(kPath, found + "allowed: only with checkpoint.every_steps or every_time, as there are no checkpoints");
+    origins.fail(kPath, found + "allowed: only with checkpoint.every_steps or every, as there are no checkpoints");
   check_step(kPath, step, train, origins);
   // Which steps are saved by time only the run can tell.
   if (train.checkpoint.every_time > Duration()) return;
@@ -76,11 +76,14 @@ void convert_expect(const config::Scenario& message, const NamedFiles& files, co
                     Scenario& scenario) {
   const config::Expect& expect = message.expect();
   Expectations& out = scenario.expect;
-  check_contradictions(expect, scenario.train, origins);
+  if (!scenario.job.has_value()) check_contradictions(expect, scenario.train, origins);
   out.outcome = convert_outcome(expect.outcome());
   if (expect.has_recoveries()) out.recoveries = expect.recoveries();
   if (expect.has_rollbacks()) out.rollbacks = expect.rollbacks();
   if (expect.has_skipped_steps()) out.skipped_steps = expect.skipped_steps();
+  if (expect.has_lost_steps()) out.lost_steps = expect.lost_steps();
+  if (expect.has_goodput_above()) out.goodput_above = expect.goodput_above();
+  if (expect.has_goodput_below()) out.goodput_below = expect.goodput_below();
   if (expect.has_cause()) out.cause = expect.cause();
   if (expect.has_failed_saves()) out.failed_saves = expect.failed_saves();
   if (expect.has_refused_checkpoints()) out.refused_checkpoints = expect.refused_checkpoints();

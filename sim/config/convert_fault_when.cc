@@ -57,7 +57,7 @@ void check_saves(const config::At& at, const std::string& path, const Origins& o
   const std::int64_t every = scenario.train.checkpoint.every_steps;
   if (at.phase() == config::At::LOAD && !scenario.train.checkpoint.any()) {
     origins.fail(path + ".at.phase",
-                 "found LOAD, but nothing is saved; allowed: only with checkpoint.every_steps or every_time");
+                 "found LOAD, but nothing is saved; allowed: only with checkpoint.every_steps or every");
   }
   if (at.phase() != config::At::CHECKPOINT || scenario.train.checkpoint.every_time > Duration()) return;
   const bool several = at.has_every() || at.has_until_step();

@@ -64,7 +64,7 @@ class Converter {
 
   void check_saves() const {
     if (scenario_.train.checkpoint.any()) return;
-    fail("", "strikes nothing, as nothing is saved; allowed: only with checkpoint.every_steps or every_time");
+    fail("", "strikes nothing, as nothing is saved; allowed: only with checkpoint.every_steps or every");
   }
 
   int rank(const std::string& field, std::int64_t value) const {

@@ -108,17 +108,16 @@ void convert_steps(const config::Train& train, const Origins& origins, TrainConf
 
 void convert_checkpoint(const config::Checkpoint& checkpoint, const Origins& origins, TrainConfig& out) {
   out.checkpoint.every_steps = checkpoint.every_steps();
-  if (checkpoint.has_every_time()) out.checkpoint.every_time = parse_duration(checkpoint.every_time());
+  if (checkpoint.has_every()) out.checkpoint.every_time = parse_duration(checkpoint.every());
   out.checkpoint.asynchronous = checkpoint.asynchronous();
   out.checkpoint.keep = checkpoint.keep();
   if (checkpoint.keep() > 0 && !out.checkpoint.any()) {
-    origins.fail("checkpoint.keep",
-                 "found " + std::to_string(checkpoint.keep()) +
-                     " without checkpoints; allowed: only with checkpoint.every_steps or every_time");
+    origins.fail("checkpoint.keep", "found " + std::to_string(checkpoint.keep()) +
+                                        " without checkpoints; allowed: only with checkpoint.every_steps or every");
   }
   if (checkpoint.asynchronous() && !out.checkpoint.any()) {
     origins.fail("checkpoint.asynchronous",
-                 "found true without checkpoints; allowed: only with checkpoint.every_steps or every_time");
+                 "found true without checkpoints; allowed: only with checkpoint.every_steps or every");
   }
 }
 

@@ -48,11 +48,12 @@ config::Scenario without_expect(config::Scenario scenario) {
   return scenario;
 }
 
-// The faults but those that change no bits: crashes, and what makes messages late or has them sent again. Nothing, too,
-// where there are flips alone, which strike wherever their steps are.
+// The faults but those that change no bits: crashes, failures at a rate, and what makes messages late or has them sent
+// again. Nothing, too, where there are flips alone, which strike wherever their steps are.
 config::Faults without_harmless(config::Faults faults) {
   config::Faults rest = faults;
   rest.clear_crash();
+  rest.clear_rate();
   rest.clear_link_down();
   rest.clear_partition();
   rest.clear_link_bandwidth();

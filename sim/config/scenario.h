@@ -9,6 +9,7 @@
 #include "core/data/config.h"
 #include "core/train/config.h"
 #include "sim/compute/config.h"
+#include "sim/config/job_config.h"
 #include "sim/fault/config.h"
 #include "sim/fault/recovery_config.h"
 #include "sim/net/config.h"
@@ -45,6 +46,9 @@ struct Expectations {
   std::optional<std::int64_t> refused_checkpoints;
   std::optional<std::int64_t> rollbacks;
   std::optional<std::int64_t> skipped_steps;
+  std::optional<std::int64_t> lost_steps;
+  std::optional<double> goodput_above;
+  std::optional<double> goodput_below;
   std::optional<std::string> cause;  // words of a recovery's cause, or of the reason for the run's end
   std::optional<double> final_loss_below;
   std::optional<double> max_accumulation_difference;
@@ -61,7 +65,8 @@ struct Scenario {
   std::string text;       // as run: overrides applied, defaults written out, in canonical form; loads to the same run
   std::uint64_t seed = 1;
   int ranks = 1;
-  TrainConfig train;
+  TrainConfig train;             // means nothing where there is a job
+  std::optional<JobConfig> job;  // instead of model, data and train
   NetworkConfig network;
   std::optional<TransportConfig> transport;  // where it is asked for, or something can be lost
   DeviceConfig device;

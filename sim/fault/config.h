@@ -9,6 +9,7 @@
 #include "core/base/units.h"
 #include "core/parallel/program_error.h"
 #include "core/runtime/tracer.h"
+#include "sim/fault/failure_rates.h"
 #include "sim/fault/network_faults.h"
 #include "sim/fault/storage_faults.h"
 
@@ -109,7 +110,8 @@ struct FaultPlan {
   std::vector<Fault> faults;
   StorageFaultPlan storage;
   NetworkFaultPlan network;
-  bool empty() const { return faults.empty() && storage.empty() && network.empty(); }
+  std::vector<FailureRate> rates;
+  bool empty() const { return faults.empty() && storage.empty() && network.empty() && rates.empty(); }
 };
 
 }  // namespace rehearse

@@ -3,6 +3,7 @@
 #include "sim/config/loader.h"
 #include "tools/rehearse/commands.h"
 #include "tools/rehearse/estimate.h"
+#include "tools/rehearse/job_report.h"
 #include "tools/rehearse/json.h"
 #include "tools/rehearse/report_header.h"
 #include "tools/rehearse/text_table.h"
@@ -86,10 +87,30 @@ std::string report(const Scenario& scenario, const Estimate& estimate, const Sty
   return out + "  " + style.good("valid") + "; nothing was run\n";
 }
 
+// A job sends and holds nothing, and takes no time worth telling.
+std::string job_check(const Scenario& scenario, const Console& console) {
+  const Style style(console.colors);
+  return job_header(scenario, style) + "  scenario_sha256    " + scenario.scenario_sha256 + "\n  " +
+         style.good("valid") + "; nothing was run\n";
+}
+
+std::string job_json_text(const Scenario& scenario) {
+  OrderedJson json;
+  json["scenario"] = scenario.name;
+  json["seed"] = scenario.seed;
+  json["scenario_sha256"] = scenario.scenario_sha256;
+  json["ranks"] = scenario.ranks;
+  return json.dump(2) + "\n";
+}
+
 }  // namespace
 
 ExitCode execute_check(const CheckCommand& command, Console& console) {
   const Scenario scenario = load_scenario(command.scenario, command.load);
+  if (scenario.job.has_value()) {
+    console.out << (command.format == Format::kJson ? job_json_text(scenario) : job_check(scenario, console));
+    return ExitCode::kDone;
+  }
   const Estimate estimated = estimate(scenario);
   console.out << (command.format == Format::kJson ? json_text(scenario, estimated)
                                                   : report(scenario, estimated, Style(console.colors)));

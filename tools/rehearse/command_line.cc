@@ -4,6 +4,7 @@
 #include <boost/program_options.hpp>
 #include <charconv>
 #include <cstdint>
+#include <optional>
 
 #include "core/base/error.h"
 #include "sim/config/origins.h"
@@ -26,6 +27,7 @@ struct Shape {
   bool loads = false;    // --seed, --set
   bool writes = false;   // --out, --force
   bool checks = false;   // --check-determinism
+  bool sweeps = false;   // --sweep, --seeds
   std::size_t arguments = 1;
 };
 
@@ -34,14 +36,15 @@ std::vector<std::string> option_names(const Shape& shape) {
   if (shape.loads) names.insert(names.end(), {"--seed", "--set"});
   if (shape.writes) names.insert(names.end(), {"--out", "--force"});
   if (shape.checks) names.emplace_back("--check-determinism");
+  if (shape.sweeps) names.insert(names.end(), {"--sweep", "--seeds"});
   return names;
 }
 
-std::uint64_t parse_seed(const std::string& command, const std::string& text) {
+std::uint64_t parse_seed(const std::string& command, const std::string& text, const std::string& option = "--seed") {
   std::uint64_t seed = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
   if (error != std::errc() || end != text.data() + text.size()) {
-    refuse(command, "--seed: found '" + text + "'; allowed: a whole number from 0 to 18446744073709551615");
+    refuse(command, option + ": found '" + text + "'; allowed: a whole number from 0 to 18446744073709551615");
   }
   return seed;
 }
@@ -62,7 +65,36 @@ struct Parsed {
   bool force = false;
   bool check_determinism = false;
   Format format = Format::kText;
+  std::optional<Sweep> sweep;
 };
+
+Sweep parse_sweep(const std::string& command, const std::string& text) {
+  Sweep sweep;
+  const std::size_t equals = text.find('=');
+  sweep.path = text.substr(0, equals);
+  for (std::size_t start = equals; start != std::string::npos;) {
+    const std::size_t end = text.find(',', start + 1);
+    sweep.values.push_back(text.substr(start + 1, end == std::string::npos ? end : end - start - 1));
+    start = end;
+  }
+  const bool empty = std::any_of(sweep.values.begin(), sweep.values.end(), [](const auto& one) { return one.empty(); });
+  if (sweep.path.empty() || sweep.values.empty() || empty) {
+    refuse(command, "--sweep: found '" + text + "'; allowed: a field and its values, as in path=a,b,c");
+  }
+  return sweep;
+}
+
+void parse_seeds(const std::string& command, const std::string& text, Sweep& sweep) {
+  const std::size_t dots = text.find("..");
+  if (dots == std::string::npos) {
+    refuse(command, "--seeds: found '" + text + "'; allowed: the first and the last, as in 1..16");
+  }
+  sweep.first_seed = parse_seed(command, text.substr(0, dots), "--seeds");
+  sweep.last_seed = parse_seed(command, text.substr(dots + 2), "--seeds");
+  if (sweep.last_seed < *sweep.first_seed) {
+    refuse(command, "--seeds: found '" + text + "'; allowed: the first and the last, as in 1..16");
+  }
+}
 
 [[noreturn]] void refuse_unknown(const Shape& shape, std::string option) {
   option = option.substr(0, option.find('='));
@@ -89,6 +121,10 @@ po::variables_map read_options(const Shape& shape, const std::vector<std::string
     add("force", "");
   }
   if (shape.checks) add("check-determinism", "");
+  if (shape.sweeps) {
+    add("sweep", po::value<std::string>());
+    add("seeds", po::value<std::string>());
+  }
   po::positional_options_description positions;
   positions.add("argument", -1);
   // No guessing from prefixes: a script that works by one would break with the next option.
@@ -137,6 +173,16 @@ Parsed parse(const Shape& shape, const std::vector<std::string>& words) {
     parsed.out = values["out"].as<std::string>();
     if (parsed.out.empty()) refuse(shape.command, "--out: found an empty path");
   }
+  if (values.count("sweep") != 0) {
+    parsed.sweep = parse_sweep(shape.command, values["sweep"].as<std::string>());
+    if (values.count("out") != 0 || values.count("check-determinism") != 0 || values.count("seed") != 0) {
+      refuse(shape.command, "--sweep takes no --out, --check-determinism or --seed; allowed: --set, --seeds, --format");
+    }
+  }
+  if (values.count("seeds") != 0) {
+    if (!parsed.sweep.has_value()) refuse(shape.command, "--seeds has no meaning without --sweep");
+    parse_seeds(shape.command, values["seeds"].as<std::string>(), *parsed.sweep);
+  }
   parsed.check_determinism = values.count("check-determinism") != 0;
   parsed.force = values.count("force") != 0;
   if (parsed.force && parsed.out.empty()) refuse(shape.command, "--force has no meaning without --out");
@@ -153,6 +199,7 @@ Shape shape_of(const std::string& command) {
                                           : "SCENARIO";
   shape.arguments = command == "diff" ? 2 : 1;
   shape.checks = command == "run";
+  shape.sweeps = command == "run";
   shape.loads = command == "run" || command == "check";
   shape.writes = command == "run" || command == "resume";
   return shape;
@@ -183,8 +230,8 @@ Command parse_command_line(const std::vector<std::string>& words) {
   Parsed parsed = parse(shape_of(command), {words.begin() + 1, words.end()});
   if (parsed.help) return PrintCommand{command_help(command)};
   if (command == "run") {
-    return RunCommand{parsed.argument, std::move(parsed.load),   parsed.out,
-                      parsed.force,    parsed.check_determinism, parsed.format};
+    return RunCommand{parsed.argument, std::move(parsed.load), parsed.out, parsed.force, parsed.check_determinism,
+                      parsed.format,   std::move(parsed.sweep)};
   }
   if (command == "resume") return ResumeCommand{parsed.argument, parsed.out, parsed.force, parsed.format};
   if (command == "check") return CheckCommand{parsed.argument, std::move(parsed.load), parsed.format};

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -12,6 +14,14 @@ enum class Format { kText, kJson };
 
 // What the user typed, read and checked as far as that goes without opening a file.
 
+// --sweep path=a,b,c, and --seeds A..B.
+struct Sweep {
+  std::string path;
+  std::vector<std::string> values;
+  std::optional<std::uint64_t> first_seed;  // nothing: the scenario's own seed
+  std::uint64_t last_seed = 0;
+};
+
 struct RunCommand {
   std::string scenario;
   LoadOptions load;
@@ -19,6 +29,7 @@ struct RunCommand {
   bool force = false;
   bool check_determinism = false;
   Format format = Format::kText;
+  std::optional<Sweep> sweep;
 };
 
 struct ResumeCommand {

@@ -11,6 +11,10 @@ void check_written(Console& console);
 
 // One function a command; what it throws is the command's error, what it returns the command's exit code.
 ExitCode execute_run(const RunCommand& command, Console& console);
+// Of a scenario with a job; `repeat` is the command that runs it again.
+ExitCode execute_job(const RunCommand& command, const Scenario& scenario, const std::string& repeat, Console& console);
+// A command with --sweep.
+ExitCode execute_sweep(const RunCommand& command, Console& console);
 ExitCode execute_resume(const ResumeCommand& command, Console& console);
 ExitCode execute_check(const CheckCommand& command, Console& console);
 ExitCode execute_replay(const ReplayCommand& command, Console& console);

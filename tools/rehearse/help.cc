@@ -33,6 +33,7 @@ exit codes: 0 done, and everything expected held; 1 ran, but an expectation or a
 constexpr const char* kRun =
     R"(usage: rehearse run SCENARIO [--seed N] [--set PATH=VALUE]... [--out DIR] [--force]
                     [--check-determinism] [--format text|json]
+       rehearse run SCENARIO --sweep PATH=A,B,C [--seeds A..B] [--set PATH=VALUE]... [--format text|json]
 
 Runs a scenario, prints what it ran and what came of it, and ends with 0 where everything the scenario expects held.
 The same scenario and seed give the same bits, on every machine.
@@ -47,6 +48,9 @@ The same scenario and seed give the same bits, on every machine.
   --check-determinism
                      run it twice at the same time, from different heap states, and compare event by event
   --format json      print summary.json on standard output, and nothing else there
+  --sweep PATH=A,B,C run a scenario with a job { } for each of these values of a field, and show the goodput of each
+                     beside what Young's and Daly's formulas say; the best is marked, expectations are not judged
+  --seeds A..B       average the sweep over these seeds
 
 A digest that the scenario expects is of the scenario as its file has it: where --seed or --set change what decides it,
 it is not expected, and the header says so.
@@ -59,6 +63,7 @@ examples:
   rehearse run scenarios/ddp.textproto --set cluster.network.latency=50us
   rehearse run scenarios/text.textproto --format json
   rehearse run scenarios/ddp.textproto --check-determinism
+  rehearse run scenarios/llama3_54_days.textproto --sweep job.checkpoint.every=5min,10min,20min,40min --seeds 1..8
 )";
 
 constexpr const char* kResume = R"(usage: rehearse resume CHECKPOINT_DIR [--out DIR] [--force] [--format text|json]

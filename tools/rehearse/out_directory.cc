@@ -82,7 +82,8 @@ void write_new_tree(const std::string& directory, const std::map<std::string, Fi
 
 }  // namespace
 
-OutDirectory::OutDirectory(const std::string& path, bool force, const std::vector<std::string>& sources) : path_(path) {
+OutDirectory::OutDirectory(const std::string& path, bool force, const std::vector<std::string>& sources, bool records)
+    : path_(path) {
   std::vector<std::string> old;
   try {
     old = entries_to_delete(path, force, sources);
@@ -98,6 +99,7 @@ OutDirectory::OutDirectory(const std::string& path, bool force, const std::vecto
   }
   make_directories(path_);
   if (!old.empty()) sync_directory(path_);
+  if (!records) return;
   metrics_.emplace(in(path_, kMetricsFile));
   events_.emplace(in(path_, kEventsFile));
 }
@@ -159,8 +161,8 @@ void OutDirectory::finish(const std::vector<CheckpointRecord>& checkpoints, cons
     });
     if (!kept) remove_checkpoint(i);
   }
-  metrics_->sync();
-  events_->sync();
+  if (metrics_.has_value()) metrics_->sync();
+  if (events_.has_value()) events_->sync();
   write_file_atomically(in(path_, kSummaryFile), summary);
 }
 

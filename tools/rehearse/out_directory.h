@@ -20,7 +20,8 @@ class OutDirectory {
   // Takes a directory that is missing or empty, or, with `force`, one that holds nothing but files of an earlier run
   // (own_files.h), which are deleted. `sources` is what the run reads: none of it may lie in a directory that is to be
   // emptied. Throws InputError where the directory cannot be taken, before anything was changed, and RealIoError.
-  OutDirectory(const std::string& path, bool force, const std::vector<std::string>& sources);
+  // Without `records` there will be no metrics.jsonl and no events.bin.
+  OutDirectory(const std::string& path, bool force, const std::vector<std::string>& sources, bool records = true);
 
   const std::string& path() const { return path_; }
 

@@ -24,9 +24,11 @@ bool has_keys(const OrderedJson& json, std::initializer_list<const char*> keys) 
   return json.is_object() && std::all_of(keys.begin(), keys.end(), [&](const char* key) { return json.contains(key); });
 }
 
+// Of a run, or of a job.
 bool is_summary(const std::string& text) {
-  return has_keys(OrderedJson::parse(text, nullptr, false),
-                  {"scenario", "seed", "outcome", "exit_code", "scenario_sha256", "events", "steps", "losses"});
+  const OrderedJson json = OrderedJson::parse(text, nullptr, false);
+  return has_keys(json, {"scenario", "seed", "outcome", "exit_code", "scenario_sha256", "events", "steps"}) &&
+         (has_keys(json, {"losses"}) || has_keys(json, {"lost_steps"}));
 }
 
 // The first line says whose file it is; the last may be cut off where the run was killed.

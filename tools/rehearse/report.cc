@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sim/cluster/interval_report.h"
+#include "tools/rehearse/interval_lines.h"
 #include "tools/rehearse/report_header.h"
 #include "tools/rehearse/text_table.h"
 
@@ -36,7 +38,8 @@ std::string result_report(const FinishedRun& run, const std::string& repeat, con
   const TrainingRecord& record = run.record;
   std::string out = loss_table(record, style) + memory_table(run, style) + communication_table(record, style) +
                     transport_lines(record, style) + checkpoint_table(record, style) + fault_lines(record, style) +
-                    deadlock_table(record, style) + verdict_lines(run, style) + resume_line(run, style) + "\n";
+                    interval_lines(interval_report(*run.scenario, record), style) + deadlock_table(record, style) +
+                    verdict_lines(run, style) + resume_line(run, style) + "\n";
   out += field_line("outcome", outcome_text(run, style));
   out += field_line("simulated", to_string(record.simulated.since_start()) + " in " + decimals(run.wall_seconds, 3) +
                                      " s of wall time");

@@ -150,8 +150,12 @@ std::string layout_line(const Scenario& scenario) {
   return line;
 }
 
+std::string title_report(const Scenario& scenario, const Style& style) {
+  return style.bold(scenario.name) + "\n" + story_text(scenario.story) + "\n";
+}
+
 std::string header_report(const Scenario& scenario, std::int64_t resumed_from, const Style& style) {
-  std::string out = style.bold(scenario.name) + "\n" + story_text(scenario.story) + "\n";
+  std::string out = title_report(scenario, style);
   if (resumed_from > 0) {
     out += field_line("continues", "from the checkpoint of step " + std::to_string(resumed_from) + " to step " +
                                        std::to_string(scenario.train.steps));
@@ -182,6 +186,8 @@ std::string header_report(const Scenario& scenario, std::int64_t resumed_from, c
     if (disk > 0) counts.emplace_back("storage fault", disk);
     const auto links = static_cast<std::int64_t>(scenario.faults.network.faults.size());
     if (links > 0) counts.emplace_back("network fault", links);
+    const auto rates = static_cast<std::int64_t>(scenario.faults.rates.size());
+    if (rates > 0) counts.emplace_back("failure rate", rates);
     for (const auto& [name, count] : counts) faults += (faults.empty() ? "" : ", ") + count_of(count, name.c_str());
     out += field_line("faults", faults);
   }
@@ -191,7 +197,8 @@ std::string header_report(const Scenario& scenario, std::int64_t resumed_from, c
            std::holds_alternative<ProgramFault>(fault.kind);
   });
   if (scenario.train.guards.any()) out += field_line("guards", guard_line(scenario.train.guards));
-  if (recovers || !scenario.faults.storage.empty() || scenario.transport.has_value()) {
+  if (recovers || !scenario.faults.storage.empty() || !scenario.faults.rates.empty() ||
+      scenario.transport.has_value()) {
     out += field_line("recovery", "at most " + count_of(scenario.recovery.max_restarts, "restart") + ", " +
                                       to_string(scenario.recovery.restart_delay) + " each");
   }

@@ -12,6 +12,8 @@ namespace rehearse {
 // checkpoints in a line each. `resumed_from` is the checkpoint's step, 0 for a run from the start.
 std::string header_report(const Scenario& scenario, std::int64_t resumed_from, const Style& style);
 
+// Name and story.
+std::string title_report(const Scenario& scenario, const Style& style);
 // The lines of it on their own, for other commands: "  model       2 layers ...".
 std::string model_line(const Scenario& scenario);
 std::string layout_line(const Scenario& scenario);

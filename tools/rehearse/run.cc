@@ -180,6 +180,7 @@ ExitCode execute(const Job& job, Console& console) {
 }  // namespace
 
 ExitCode execute_run(const RunCommand& command, Console& console) {
+  if (command.sweep.has_value()) return execute_sweep(command, console);
   Job job;
   job.began = WallClock::now();
   job.scenario = load_scenario(command.scenario, command.load);
@@ -193,6 +194,7 @@ ExitCode execute_run(const RunCommand& command, Console& console) {
   for (const std::string& override : command.load.overrides) job.repeat += " --set " + shell_word(override);
   job.check_determinism = command.check_determinism;
   if (job.check_determinism) job.repeat += " --check-determinism";
+  if (job.scenario.job.has_value()) return execute_job(command, job.scenario, job.repeat, console);
   return execute(job, console);
 }
 

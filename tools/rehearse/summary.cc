@@ -6,7 +6,10 @@
 
 #include "core/base/digest.h"
 #include "core/checkpoint/names.h"
+#include "sim/cluster/interval_report.h"
+#include "tools/rehearse/interval_json.h"
 #include "tools/rehearse/json.h"
+#include "tools/rehearse/recoveries_json.h"
 
 namespace rehearse {
 namespace {
@@ -154,6 +157,28 @@ OrderedJson guards_json(const std::vector<GuardRecord>& guards) {
   return list;
 }
 
+OrderedJson waiting_json(const std::vector<WaitingRow>& rows) {
+  OrderedJson list = OrderedJson::array();
+  for (const WaitingRow& row : rows) {
+    OrderedJson one;
+    one["rank"] = row.rank;
+    one["activity"] = row.activity;
+    one["waits_for"] = name_of(row.wait.kind);
+    if (row.wait.in_call) {
+      one["operation"] = name_of(row.wait.operation);
+      if (row.wait.peer >= 0) one["peer"] = row.wait.peer;
+      one["group"] = row.wait.group_id;
+      one["generation"] = row.wait.generation;
+      one["sequence"] = row.wait.sequence;
+    }
+    one["since_seconds"] = seconds_of(row.since.since_start());
+    list.push_back(std::move(one));
+  }
+  return list;
+}
+
+}  // namespace
+
 OrderedJson recoveries_json(const std::vector<RecoveryRecord>& recoveries) {
   OrderedJson list = OrderedJson::array();
   for (const RecoveryRecord& recovery : recoveries) {
@@ -178,26 +203,6 @@ OrderedJson recoveries_json(const std::vector<RecoveryRecord>& recoveries) {
   return list;
 }
 
-OrderedJson waiting_json(const std::vector<WaitingRow>& rows) {
-  OrderedJson list = OrderedJson::array();
-  for (const WaitingRow& row : rows) {
-    OrderedJson one;
-    one["rank"] = row.rank;
-    one["activity"] = row.activity;
-    one["waits_for"] = name_of(row.wait.kind);
-    if (row.wait.in_call) {
-      one["operation"] = name_of(row.wait.operation);
-      if (row.wait.peer >= 0) one["peer"] = row.wait.peer;
-      one["group"] = row.wait.group_id;
-      one["generation"] = row.wait.generation;
-      one["sequence"] = row.wait.sequence;
-    }
-    one["since_seconds"] = seconds_of(row.since.since_start());
-    list.push_back(std::move(one));
-  }
-  return list;
-}
-
 OrderedJson expectations_json(const std::vector<Verdict>& verdicts) {
   OrderedJson list = OrderedJson::array();
   for (const Verdict& verdict : verdicts) {
@@ -209,8 +214,6 @@ OrderedJson expectations_json(const std::vector<Verdict>& verdicts) {
   }
   return list;
 }
-
-}  // namespace
 
 std::string write_summary(const FinishedRun& run) {
   const Scenario& scenario = *run.scenario;
@@ -242,6 +245,7 @@ std::string write_summary(const FinishedRun& run) {
   if (!record.guards.empty()) json["guards"] = guards_json(record.guards);
   json["recoveries"] = recoveries_json(record.recoveries);
   json["goodput"] = json_number(goodput_of(record));
+  if (const auto interval = interval_report(scenario, record)) json["checkpoint_interval"] = interval_json(*interval);
   if (!record.evals.empty()) {
     OrderedJson evals = OrderedJson::array();
     for (const EvalRecord& eval : record.evals) {

@@ -32,7 +32,7 @@ std::vector<std::int64_t> saved_steps(const TrainingRecord& record) {
 // Between a save, or the start, and the next lies at least the time, and less than a step more.
 TEST(SaveTimes, AStepIsSavedOnceTheTimeIsOver) {
   const Duration every = Duration::microseconds(500);
-  const TrainingRecord record = run_training(saving({"checkpoint.every_steps=0", "checkpoint.every_time=500us"}));
+  const TrainingRecord record = run_training(saving({"checkpoint.every_steps=0", "checkpoint.every=500us"}));
   const std::vector<std::int64_t> steps = saved_steps(record);
   ASSERT_GE(steps.size(), 2U);
   ASSERT_LT(steps.size(), 10U);
@@ -46,18 +46,18 @@ TEST(SaveTimes, AStepIsSavedOnceTheTimeIsOver) {
 }
 
 TEST(SaveTimes, ALongTimeSavesNothing) {
-  EXPECT_THAT(saved_steps(run_training(saving({"checkpoint.every_steps=0", "checkpoint.every_time=1h"}))), IsEmpty());
+  EXPECT_THAT(saved_steps(run_training(saving({"checkpoint.every_steps=0", "checkpoint.every=1h"}))), IsEmpty());
 }
 
 TEST(SaveTimes, EachStepIsSavedWhereTheTimeIsShort) {
   const TrainingRecord record =
-      run_training(saving({"train.steps=4", "checkpoint.every_steps=0", "checkpoint.every_time=1ps"}));
+      run_training(saving({"train.steps=4", "checkpoint.every_steps=0", "checkpoint.every=1ps"}));
   EXPECT_THAT(saved_steps(record), ElementsAre(1, 2, 3));
 }
 
 TEST(SaveTimes, StepsAndTimeGoTogether) {
   const TrainingRecord record =
-      run_training(saving({"train.steps=8", "checkpoint.every_steps=3", "checkpoint.every_time=1h"}));
+      run_training(saving({"train.steps=8", "checkpoint.every_steps=3", "checkpoint.every=1h"}));
   EXPECT_THAT(saved_steps(record), ElementsAre(3, 6));
 }
 
@@ -66,7 +66,7 @@ TEST(SaveTimes, RanksWhoseClocksDifferAgree) {
   for (const int rank : {0, 1, 3}) {
     for (const char* time : {"150us", "300us", "450us", "600us"}) {
       const TrainingRecord record = run_training(
-          saving({"checkpoint.every_steps=0", std::string("checkpoint.every_time=") + time},
+          saving({"checkpoint.every_steps=0", std::string("checkpoint.every=") + time},
                  "straggler { rank: " + std::to_string(rank) + " factor: 1.5 from_step: 2 until_step: 17 }"));
       EXPECT_EQ(record.outcome, Outcome::kDone);
       EXPECT_TRUE(record.violations.empty());
@@ -77,7 +77,7 @@ TEST(SaveTimes, RanksWhoseClocksDifferAgree) {
 }
 
 TEST(SaveTimes, ACrashGoesBackToASaveByTime) {
-  const TrainingRecord record = run_training(saving({"checkpoint.every_steps=0", "checkpoint.every_time=500us"},
+  const TrainingRecord record = run_training(saving({"checkpoint.every_steps=0", "checkpoint.every=500us"},
                                                     "crash { rank: 2 at { step: 18 phase: BACKWARD } }"));
   ASSERT_EQ(record.recoveries.size(), 1U);
   EXPECT_TRUE(record.recoveries[0].from_checkpoint);

@@ -195,7 +195,7 @@ TEST(StorageFaultsWithoutSaves, AreRefused) {
     const std::string name(fault, std::string_view(fault).find(' '));
     EXPECT_EQ(error_of(text + "faults { " + fault + " }\n", no_saves),
               "dir/s.textproto:9:10: faults." + name +
-                  "[0]: strikes nothing, as nothing is saved; allowed: only with checkpoint.every_steps or every_time");
+                  "[0]: strikes nothing, as nothing is saved; allowed: only with checkpoint.every_steps or every");
   }
   EXPECT_EQ(error_of(text + "faults { power_loss { time: \"1s\" } }\n", no_saves), "no error");
 }

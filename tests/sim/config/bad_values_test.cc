@@ -150,12 +150,12 @@ INSTANTIATE_TEST_SUITE_P(
             "batch or model"},
         BadValue{"KeepWithoutCheckpoints", good_with("every_steps: 10 ", ""),
                  "7:20: checkpoint.keep: found 3 without checkpoints; allowed: only with checkpoint.every_steps or "
-                 "every_time"},
+                 "every"},
         BadValue{"AsynchronousWithoutCheckpoints", good_with("every_steps: 10 keep: 3", "asynchronous: true"),
                  "7:28: checkpoint.asynchronous: found true without checkpoints; allowed: only with "
-                 "checkpoint.every_steps or every_time"},
-        BadValue{"SavesAtNoDistance", good_with("every_steps: 10 ", "every_time: \"0s\" "),
-                 "7:26: checkpoint.every_time: found \"0s\"; allowed: a duration above 0 such as \"5us\", in quotes"},
+                 "checkpoint.every_steps or every"},
+        BadValue{"SavesAtNoDistance", good_with("every_steps: 10 ", "every: \"0s\" "),
+                 "7:21: checkpoint.every: found \"0s\"; allowed: a duration above 0 such as \"5us\", in quotes"},
         BadValue{"CorruptionSkipped", with_train("guards { corruption: SKIP_STEP }"),
                  "6:49: train.guards.corruption: found SKIP_STEP; allowed: any other policy for this guard"},
         BadValue{"EvictionForANan", with_train("guards { nonfinite: EVICT }"),
@@ -190,7 +190,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadValue{"ResumeBeyondTheRun", with_expect("resume_from: 30"),
                  "8:23: expect.resume_from: found 30; allowed: a step of the run, 1 to train.steps, which is 20"},
         BadValue{"ResumeWithoutCheckpoints", good_with("checkpoint { every_steps: 10 keep: 3 }", ""),
-                 "8:35: expect.resume_from: found 10; allowed: only with checkpoint.every_steps or every_time, as "
+                 "8:35: expect.resume_from: found 10; allowed: only with checkpoint.every_steps or every, as "
                  "there are no "
                  "checkpoints"},
         BadValue{"EvalNeverMeasured", with_expect("eval_loss: FALLS"),

@@ -1,0 +1,45 @@
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "sim/cluster/job_verdicts.h"
+#include "tools/rehearse/commands.h"
+#include "tools/rehearse/job_report.h"
+#include "tools/rehearse/job_sweep.h"
+#include "tools/rehearse/out_directory.h"
+
+namespace rehearse {
+
+ExitCode execute_job(const RunCommand& command, const Scenario& scenario, const std::string& repeat, Console& console) {
+  const auto began = std::chrono::steady_clock::now();
+  const Style style(console.colors);
+  const bool text = command.format == Format::kText;
+  std::optional<OutDirectory> out;
+  if (!command.out.empty()) {
+    out.emplace(command.out, command.force, std::vector<std::string>{command.scenario}, false);
+    out->write_scenario(make_scenario_copy(scenario));
+  }
+  if (text) console.out << job_header(scenario, style) << std::flush;
+
+  FinishedJob job;
+  job.scenario = &scenario;
+  job.record = run_job(scenario);
+  job.verdicts = judge_job(scenario, job.record);
+  if (command.check_determinism) job.verdicts.push_back(judge_second_run(job.record, run_job(scenario)));
+  job.exit_code = exit_code_of(job.verdicts);
+  job.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+
+  const std::string summary = write_job_summary(job);
+  if (out) out->finish({}, summary);
+  console.out << (text ? job_report(job, repeat, style) : summary);
+  return job.exit_code;
+}
+
+ExitCode execute_sweep(const RunCommand& command, Console& console) {
+  const Style style(console.colors);
+  const std::vector<SweepRow> rows = sweep_job(command);
+  console.out << (command.format == Format::kJson ? sweep_json(command, rows) : sweep_report(command, rows, style));
+  return ExitCode::kDone;
+}
+
+}  // namespace rehearse

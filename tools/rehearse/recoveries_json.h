@@ -1,0 +1,15 @@
+#pragma once
+
+#include <vector>
+
+#include "sim/cluster/supervisor.h"
+#include "sim/cluster/verdicts.h"
+#include "tools/rehearse/json.h"
+
+namespace rehearse {
+
+// Parts of summary.json that runs of either kind have.
+OrderedJson recoveries_json(const std::vector<RecoveryRecord>& recoveries);
+OrderedJson expectations_json(const std::vector<Verdict>& verdicts);
+
+}  // namespace rehearse
