@@ -54,8 +54,8 @@ std::optional<double> mean_restart_seconds(const std::vector<RecoveryRecord>& re
 //
 // Exact beside the full simulation as long as that one's steps, saves and loads all take the given times, and no
 // failure falls between the first rank's and the last rank's end of a step, a save or a load, which here is one moment.
-// Of a rank that hangs it is the watchdog that is not exact: here it starts when the rank stops, there when its peers
-// wait for it.
+// Not exact are the watchdog that finds a rank which hangs, and starts here when the rank stops, there when its peers
+// wait for it; and a save over an earlier checkpoint of its step, which was left alone and takes its own time.
 JobRecord run_job(const Scenario& scenario, const RecoveryPolicy* policy = nullptr);
 
 }  // namespace rehearse

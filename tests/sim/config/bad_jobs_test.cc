@@ -127,7 +127,7 @@ INSTANTIATE_TEST_SUITE_P(
                job_with("crash { rank: 3 time: \"50s\" }", "hang { rank: 3 at { step: 5 phase: DATA } }"),
                "5:10: faults.hang[0]: found a place in a step, which a job has not; allowed: time"},
         BadJob{"UnsyncedFiles", job_with("time: \"50s\"", "time: \"50s\" kind: HOST unsynced: ALL_SURVIVE"),
-               "5:48: faults.crash[0].unsynced: found in a scenario with a job, which has no ranks that compute; "
+               "5:59: faults.crash[0].unsynced: found in a scenario with a job, which has no ranks that compute; "
                "allowed: kind, rank, time"},
         BadJob{"AHangForEver",
                job_with("crash { rank: 3 time: \"50s\" }", "hang { rank: 3 time: \"50s\" }") +
@@ -140,7 +140,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadJob{"AHangThatNobodyWaitsFor",
                "name: \"job\" cluster { ranks: 1 } job { step: \"5s\" steps: 1 }\n"
                "faults { hang { rank: 0 time: \"50s\" } }\n",
-               "1:32: cluster.ranks: found 1 in a job whose ranks may hang: nobody would wait for it; allowed: more"},
+               "1:30: cluster.ranks: found 1 in a job whose ranks may hang: nobody would wait for it; allowed: more"},
         BadJob{"AStepThatItHasNot", job_with("final_step: 100", "final_step: 101"),
                "6:22: expect.final_step: found 101; allowed: a step of the job, 1 to job.steps, which is 100"}),
     [](const auto& test) { return test.param.name; });
