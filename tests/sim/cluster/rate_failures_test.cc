@@ -109,7 +109,7 @@ TEST(RateFailures, TellTheirCause) {
 
 // For a while only: where all ranks hang, or one when its peers have ended, nobody is left to wait.
 TEST(RateFailures, AHangIsFoundByTheWatchdog) {
-  Scenario scenario = capstone(with({"recovery.collective_timeout=1ms", "faults.rate[0].until=3ms"}));
+  Scenario scenario = capstone(with({"recovery.collective_timeout=20ms", "faults.rate[0].until=3ms"}));
   scenario.faults.rates[0].causes = {{"collective watchdog", FailureKind::kHang, 1}};
   const TrainingRecord record = run_training(scenario);
   ASSERT_EQ(record.outcome, Outcome::kDone) << record.failure << "\n" << describe_waiting(record.waiting);
