@@ -104,6 +104,7 @@ Task<std::vector<std::int64_t>> candidates(Storage& storage, StoragePath parent,
     damage = error.what();
   }
   if (!damage.empty()) choice.on_damaged_trust(damage);
+  if (choice.reads_trust && choice.on_trust) choice.on_trust(trusted);
   std::vector<StoredCheckpoint> stored;
   for (const std::int64_t step : steps) {
     if (step > newest_step) continue;

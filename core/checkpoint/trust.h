@@ -20,6 +20,8 @@ struct StoredCheckpoint {
 struct CheckpointChoice {
   bool reads_trust = false;  // whether `trusted` is looked up; else no checkpoint has it
   std::function<std::vector<std::int64_t>(const std::vector<StoredCheckpoint>&)> order;
+  // Told, with reads_trust, what the list names: maybe checkpoints that are gone.
+  std::function<void(const std::vector<std::int64_t>& named)> on_trust;
   // Told, with reads_trust, that the list of trusted checkpoints is damaged, so that none is trusted.
   std::function<void(const std::string& problem)> on_damaged_trust;
 };

@@ -18,6 +18,18 @@ Group save_group(const RankContext& context) {
   return Group(kSaveGroupId, context.generation(), std::move(ranks), context.rank());
 }
 
+// However it ends, with an error too.
+class Finally {
+ public:
+  explicit Finally(bool& done) : done_(done) {}
+  ~Finally() { done_ = true; }
+  Finally(const Finally&) = delete;
+  Finally& operator=(const Finally&) = delete;
+
+ private:
+  bool& done_;
+};
+
 }  // namespace
 
 BackgroundSave::State::State(RankContext& context, Duration timeout) : group(context, save_group(context), timeout) {}
@@ -42,8 +54,8 @@ Task<SaveResult> BackgroundSave::finish() {
 }
 
 Task<SaveResult> BackgroundSave::publish(std::shared_ptr<State> state, SaveRequest request) {
+  const Finally mark(state->done);
   SaveResult result = co_await publish_training_state(state->group, std::move(request));
-  state->done = true;
   co_return result;
 }
 

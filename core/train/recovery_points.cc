@@ -27,6 +27,7 @@ CheckpointChoice RecoveryPoints::choice() {
   choice.reads_trust = !policy_.trusts_at_once();
   choice.order = [this](const std::vector<StoredCheckpoint>& stored) { return order(stored); };
   choice.on_damaged_trust = [this](const std::string& problem) { problem_ = "no checkpoint is trusted: " + problem; };
+  choice.on_trust = [this](const std::vector<std::int64_t>& named) { named_ = named; };
   stored_.clear();
   waits_for_trust_.reset();
   return choice;
@@ -48,9 +49,10 @@ Task<std::string> RecoveryPoints::gone_back(std::int64_t step) {
   for (const RecoveryPoint& one : stored_) {
     if (one.step <= step) there.push_back(one.step);
   }
-  const bool distrusts = std::erase_if(trusted_, [&](std::int64_t one) { return one > step; }) > 0;
+  std::erase_if(trusted_, [&](std::int64_t one) { return one > step; });
   std::string problem = std::exchange(problem_, "");
-  if (distrusts && !policy_.trusts_at_once()) {
+  // Nobody who is gone may be named either: whoever takes that step's place would be trusted unseen.
+  if (named_ != trusted_ && !policy_.trusts_at_once()) {
     const std::string other = co_await store_trust();
     if (!other.empty()) problem += (problem.empty() ? "" : "; ") + other;
   }
@@ -81,7 +83,10 @@ std::vector<std::int64_t> RecoveryPoints::must_keep(std::int64_t step) const {
   std::vector<RecoveryPoint> points;
   for (const std::int64_t one : trusted_) points.push_back(point(one, true));
   points.push_back(point(step, policy_.trusts_at_once()));
-  return policy_.must_keep(points);
+  std::vector<std::int64_t> steps = policy_.must_keep(points);
+  // It may have been trusted by the time that this step's is.
+  if (waits_for_trust_.has_value()) steps.push_back(*waits_for_trust_);
+  return steps;
 }
 
 void RecoveryPoints::saved(std::int64_t step, const std::vector<std::int64_t>& deleted) {
@@ -108,6 +113,7 @@ Task<std::string> RecoveryPoints::store_trust() {
   std::string problem;
   try {
     co_await write_trusted(context_.storage(), parent_, trusted_);
+    named_ = trusted_;
   } catch (const StorageError& error) {
     problem = std::string("it could not be marked as trusted: ") + error.what();
   }

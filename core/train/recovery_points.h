@@ -53,6 +53,7 @@ class RecoveryPoints {
   std::pair<std::int64_t, std::int64_t> failure_{-1, -1};  // the latest: resumed and failed step
   std::optional<std::int64_t> waits_for_trust_;            // the checkpoint that the next good step makes trusted
   std::vector<std::int64_t> trusted_;                      // on rank 0, ascending
+  std::vector<std::int64_t> named_;                        // on rank 0: whom the list in the storage names
   std::string problem_;                                    // on rank 0: why no checkpoint is trusted
   std::vector<RecoveryPoint> stored_;                      // on rank 0: what was there when the job went back
 };

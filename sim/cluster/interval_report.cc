@@ -71,7 +71,7 @@ std::optional<IntervalReport> interval_report(const Scenario& scenario, const Jo
   if (job.saves()) {
     const double step = job.step.to_seconds();
     const std::int64_t steps =
-        job.every_steps.value_or(job.every.has_value() ? (job.every->ps() + job.step.ps() - 1) / job.step.ps() : 0);
+        job.every_steps.value_or(job.every.has_value() ? (job.every->ps() - 1) / job.step.ps() + 1 : 0);
     measured.cadence = step * static_cast<double>(steps);
     measured.save = job.save.to_seconds();
   }

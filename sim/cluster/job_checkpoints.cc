@@ -29,6 +29,7 @@ std::vector<RecoveryPoint> JobCheckpoints::points() const {
 }
 
 void JobCheckpoints::rotate(std::int64_t last) {
+  if (keep_ == 0) return;
   std::vector<RecoveryPoint> candidates = points();
   std::erase_if(candidates, [last](const RecoveryPoint& point) { return point.step > last; });
   std::vector<std::int64_t> there;

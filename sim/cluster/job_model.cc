@@ -54,6 +54,9 @@ const char* fate_of(FailureKind kind) {
   check_failed(__FILE__, __LINE__, "unknown kind of a failure");
 }
 
+// Events between two looks at whether the run is interrupted.
+constexpr std::uint64_t kEventsPerSlice = 4096;
+
 std::int64_t divide_up(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
 
 class JobModel : private EventSink {
@@ -70,7 +73,7 @@ class JobModel : private EventSink {
                          strike(failure.rank, cause.kind, cause.words);
                        }) {}
 
-  JobRecord run() {
+  JobRecord run(const std::function<bool()>& interrupted) {
     kernel_.process_started();
     if (job_.time.has_value()) schedule(TimePoint::at(*job_.time), Event::kTimeUp, 0);
     for (std::size_t i = 0; i < timed_.size(); ++i) {
@@ -78,7 +81,17 @@ class JobModel : private EventSink {
     }
     rate_failures_.start();
     begin_training(job_.start);
-    CHECK(kernel_.run() == RunEnd::kDone);
+    RunEnd end = RunEnd::kBudget;
+    while (end == RunEnd::kBudget) {
+      if (interrupted && interrupted()) {
+        record_.outcome = Outcome::kInterrupted;
+        record_.failure = "interrupted";
+        interrupt();
+        break;
+      }
+      end = kernel_.run(kEventsPerSlice);
+    }
+    CHECK(end == RunEnd::kDone || record_.outcome == Outcome::kInterrupted);
     record_.simulated = kernel_.now();
     record_.steps = standing_;
     record_.useful = job_.step * standing_;
@@ -173,21 +186,27 @@ class JobModel : private EventSink {
     if (job_.every_steps.has_value()) count = std::min(count, *job_.every_steps - standing_ % *job_.every_steps);
     if (job_.every.has_value()) count = std::min(count, divide_up(job_.every->ps(), job_.step.ps()));
     if (job_.time.has_value()) {
-      // Where no step ends any more, time is up before this one does.
+      // One more than there is time for: time is up before it ends.
       const Duration left = TimePoint::at(*job_.time) - kernel_.now();
       count = std::min(count, divide_up(left.ps(), job_.step.ps()) + 1);
     }
     doing_ = Doing::kTraining;
     began_ = kernel_.now();
     training_ = count;
-    schedule(began_ + job_.step * count, Event::kTrained, ++activity_);
+    ++activity_;
+    if (job_.time.has_value()) {
+      const auto end = static_cast<__int128>(began_.ps()) + static_cast<__int128>(job_.step.ps()) * count;
+      if (end >= job_.time->ps()) return;
+    }
+    schedule(began_ + job_.step * count, Event::kTrained, activity_);
   }
 
   void on_trained() {
     count_steps(training_);
     const bool due = job_.every_steps.has_value() ? standing_ % *job_.every_steps == 0
-                     : job_.every.has_value()     ? job_.step * training_ >= *job_.every
-                                                  : false;
+                     // The last step's state is the job's result, and not saved for the time that it took.
+                     : job_.every.has_value() ? job_.step * training_ >= *job_.every && job_.steps != standing_
+                                              : false;
     if (!due) return train();
     doing_ = Doing::kSaving;
     began_ = kernel_.now();
@@ -369,11 +388,11 @@ std::optional<double> mean_restart_seconds(const std::vector<RecoveryRecord>& re
   return sum / count;
 }
 
-JobRecord run_job(const Scenario& scenario, const RecoveryPolicy* policy) {
+JobRecord run_job(const Scenario& scenario, const RecoveryPolicy* policy, const std::function<bool()>& interrupted) {
   CHECK(scenario.job.has_value());
   const StandardPolicy standard(GuardConfig(), scenario.recovery.max_restarts, scenario.recovery.restart_delay);
   JobModel model(scenario, policy != nullptr ? *policy : standard);
-  return model.run();
+  return model.run(interrupted);
 }
 
 }  // namespace rehearse

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -56,6 +57,9 @@ std::optional<double> mean_restart_seconds(const std::vector<RecoveryRecord>& re
 // failure falls between the first rank's and the last rank's end of a step, a save or a load, which here is one moment.
 // Not exact are the watchdog that finds a rank which hangs, and starts here when the rank stops, there when its peers
 // wait for it; and a save over an earlier checkpoint of its step, which was left alone and takes its own time.
-JobRecord run_job(const Scenario& scenario, const RecoveryPolicy* policy = nullptr);
+//
+// `interrupted` is asked now and then; true ends the run as kInterrupted.
+JobRecord run_job(const Scenario& scenario, const RecoveryPolicy* policy = nullptr,
+                  const std::function<bool()>& interrupted = nullptr);
 
 }  // namespace rehearse

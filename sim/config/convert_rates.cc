@@ -39,8 +39,9 @@ FailureRate convert_figures(const config::Rate& rate, const std::string& path, c
 
 // More often than every 86 ns on average, failures would be all that happens.
 void check_rate(double per_node_day, const std::string& path, const Origins& origins) {
-  if (per_node_day <= 1e12) return;
-  origins.fail(path, "makes " + shortest_text(per_node_day) + " failures of a node in a day; allowed: at most 1e+12");
+  if (per_node_day >= 1e-12 && per_node_day <= 1e12) return;
+  origins.fail(path, "makes " + shortest_text(per_node_day) +
+                         " failures of a node in a day; allowed: at least 1e-12 and at most 1e+12");
 }
 
 void convert_lemons(const config::Rate& rate, const std::string& path, const Origins& origins, int ranks,

@@ -173,6 +173,11 @@ void FaultInjector::replace_machine(int rank) {
                                std::holds_alternative<StragglerFault>(fault.kind);
     if (is_of_machine && fault.when.at.rank == rank) progress_[i].gone = true;
   }
+  RankPlace& state = ranks_[static_cast<std::size_t>(rank)];
+  if (state.numerator == state.denominator) return;
+  state.numerator = 1;
+  state.denominator = 1;
+  hooks_.slow_down(rank, 1, 1);
 }
 
 // What the window says of the step, so that a step that is done again is as slow as before.
@@ -208,7 +213,7 @@ std::vector<std::string> FaultInjector::not_struck() const {
     const Fault& fault = plan_.faults[i];
     // What may or may not strike has not failed to.
     const bool sure = fault.when.probability == FaultWhen().probability;
-    if (has_struck(i) || !sure) continue;
+    if (has_struck(i) || progress_[i].gone || !sure) continue;
     texts.push_back(std::string("the ") + name_of(fault) + " of " + text_of(fault.when));
     if (fault.when.time.has_value()) texts.back() += ": the run was over, or the rank was down";
   }

@@ -14,6 +14,8 @@
 namespace rehearse {
 namespace {
 
+constexpr std::uint64_t kMostSeeds = 1'000'000;
+
 namespace po = boost::program_options;
 
 [[noreturn]] void refuse(const std::string& command, const std::string& what) {
@@ -93,6 +95,9 @@ void parse_seeds(const std::string& command, const std::string& text, Sweep& swe
   sweep.last_seed = parse_seed(command, text.substr(dots + 2), "--seeds");
   if (sweep.last_seed < *sweep.first_seed) {
     refuse(command, "--seeds: found '" + text + "'; allowed: the first and the last, as in 1..16");
+  }
+  if (sweep.last_seed - *sweep.first_seed >= kMostSeeds) {
+    refuse(command, "--seeds: found '" + text + "'; allowed: at most " + std::to_string(kMostSeeds) + " seeds");
   }
 }
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <string>
@@ -23,10 +24,14 @@ ExitCode execute_job(const RunCommand& command, const Scenario& scenario, const 
 
   FinishedJob job;
   job.scenario = &scenario;
-  job.record = run_job(scenario);
-  job.verdicts = judge_job(scenario, job.record);
-  if (command.check_determinism) job.verdicts.push_back(judge_second_run(job.record, run_job(scenario)));
-  job.exit_code = exit_code_of(job.verdicts);
+  job.record = run_job(scenario, nullptr, console.interrupted);
+  if (job.record.outcome == Outcome::kInterrupted) {
+    job.exit_code = ExitCode::kInterrupted;
+  } else {
+    job.verdicts = judge_job(scenario, job.record);
+    if (command.check_determinism) job.verdicts.push_back(judge_second_run(job.record, run_job(scenario)));
+    job.exit_code = exit_code_of(job.verdicts);
+  }
   job.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
 
   const std::string summary = write_job_summary(job);
@@ -37,9 +42,14 @@ ExitCode execute_job(const RunCommand& command, const Scenario& scenario, const 
 
 ExitCode execute_sweep(const RunCommand& command, Console& console) {
   const Style style(console.colors);
-  const std::vector<SweepRow> rows = sweep_job(command);
+  const std::vector<SweepRow> rows = sweep_job(command, console.interrupted);
+  if (rows.size() < command.sweep->values.size()) {
+    console.err << "run: interrupted in the sweep's value " << command.sweep->values[rows.size()] << "\n";
+    return ExitCode::kInterrupted;
+  }
   console.out << (command.format == Format::kJson ? sweep_json(command, rows) : sweep_report(command, rows, style));
-  return ExitCode::kDone;
+  const bool failed = std::any_of(rows.begin(), rows.end(), [](const SweepRow& row) { return row.failed > 0; });
+  return failed ? ExitCode::kExpectationFailed : ExitCode::kDone;
 }
 
 }  // namespace rehearse

@@ -13,21 +13,30 @@
 namespace rehearse {
 namespace {
 
-SweepRow run_value(const RunCommand& command, const std::string& value) {
+Scenario load_value(const RunCommand& command, const std::string& value, std::optional<std::uint64_t> seed) {
   LoadOptions load = command.load;
   load.overrides.push_back(command.sweep->path + "=" + value);
+  if (seed.has_value()) load.seed = *seed;
+  Scenario scenario = load_scenario(command.scenario, load);
+  if (!scenario.job.has_value()) {
+    throw InputError("run: --sweep is for scenarios with a job { }, and " + command.scenario + " has none");
+  }
+  return scenario;
+}
+
+// Nothing where it was interrupted.
+std::optional<SweepRow> run_value(const RunCommand& command, const std::string& value,
+                                  const std::function<bool()>& interrupted) {
   SweepRow row;
   row.value = value;
-  const std::uint64_t first = command.sweep->first_seed.value_or(0);
-  const std::uint64_t runs = command.sweep->first_seed ? command.sweep->last_seed - first + 1 : 1;
+  const std::optional<std::uint64_t> first = command.sweep->first_seed;
+  row.runs = first ? command.sweep->last_seed - *first + 1 : 1;
   double squares = 0;
-  for (std::uint64_t i = 0; i < runs; ++i) {
-    if (command.sweep->first_seed) load.seed = first + i;
-    const Scenario scenario = load_scenario(command.scenario, load);
-    if (!scenario.job.has_value()) {
-      throw InputError("run: --sweep is for scenarios with a job { }, and " + command.scenario + " has none");
-    }
-    const JobRecord record = run_job(scenario);
+  for (std::uint64_t i = 0; i < row.runs; ++i) {
+    const Scenario scenario = load_value(command, value, first ? std::optional(*first + i) : std::nullopt);
+    const JobRecord record = run_job(scenario, nullptr, interrupted);
+    if (record.outcome == Outcome::kInterrupted || (interrupted && interrupted())) return std::nullopt;
+    if (record.outcome != Outcome::kDone) ++row.failed;
     const double goodput = goodput_of(record);
     row.goodput += goodput;
     squares += goodput * goodput;
@@ -40,28 +49,42 @@ SweepRow run_value(const RunCommand& command, const std::string& value) {
     row.daly = interval->daly;
     row.expected_waste = interval->expected_waste;
   }
-  const auto n = static_cast<double>(runs);
+  const auto n = static_cast<double>(row.runs);
   row.goodput /= n;
   row.recoveries /= n;
   row.lost_steps /= n;
-  if (runs > 1) row.goodput_error = std::sqrt(std::max(0.0, squares / n - row.goodput * row.goodput) / (n - 1));
+  if (row.runs > 1) row.goodput_error = std::sqrt(std::max(0.0, squares / n - row.goodput * row.goodput) / (n - 1));
   return row;
+}
+
+std::string note_of(const SweepRow& row, bool best, const Style& style) {
+  if (row.failed > 0) {
+    return style.bad("FAILED") +
+           (row.runs > 1 ? " " + std::to_string(row.failed) + " of " + std::to_string(row.runs) : "");
+  }
+  return best ? style.good("best") : "";
 }
 
 std::string cell(const std::optional<double>& seconds) { return seconds ? span_text(*seconds) : ""; }
 
 }  // namespace
 
-std::vector<SweepRow> sweep_job(const RunCommand& command) {
+std::vector<SweepRow> sweep_job(const RunCommand& command, const std::function<bool()>& interrupted) {
+  for (const std::string& value : command.sweep->values) load_value(command, value, command.sweep->first_seed);
   std::vector<SweepRow> rows;
-  for (const std::string& value : command.sweep->values) rows.push_back(run_value(command, value));
+  for (const std::string& value : command.sweep->values) {
+    std::optional<SweepRow> row = run_value(command, value, interrupted);
+    if (!row.has_value()) break;
+    rows.push_back(std::move(*row));
+  }
   return rows;
 }
 
-std::size_t best_row(const std::vector<SweepRow>& rows) {
-  std::size_t best = 0;
-  for (std::size_t i = 1; i < rows.size(); ++i) {
-    if (rows[i].goodput > rows[best].goodput) best = i;
+std::optional<std::size_t> best_row(const std::vector<SweepRow>& rows) {
+  std::optional<std::size_t> best;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].failed > 0) continue;
+    if (!best.has_value() || rows[i].goodput > rows[*best].goodput) best = i;
   }
   return best;
 }
@@ -77,13 +100,13 @@ std::string sweep_report(const RunCommand& command, const std::vector<SweepRow>&
                    {"Young"},
                    {"Daly"},
                    {"", TextTable::Align::kLeft}});
-  const std::size_t best = best_row(rows);
+  const std::optional<std::size_t> best = best_row(rows);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const SweepRow& row = rows[i];
     table.add({row.value, cell(row.cadence), percent(row.goodput),
                row.goodput_error > 0 ? percent(row.goodput_error) : "",
                row.expected_waste ? percent(1 - *row.expected_waste) : "", significant(row.recoveries, 4),
-               significant(row.lost_steps, 5), cell(row.young), cell(row.daly), i == best ? style.good("best") : ""});
+               significant(row.lost_steps, 5), cell(row.young), cell(row.daly), note_of(row, best == i, style)});
   }
   std::string heading = "Goodput by " + command.sweep->path;
   if (command.sweep->first_seed) {
@@ -112,11 +135,14 @@ std::string sweep_json(const RunCommand& command, const std::vector<SweepRow>& r
     add("expected_waste", row.expected_waste);
     one["recoveries"] = json_number(row.recoveries);
     one["lost_steps"] = json_number(row.lost_steps);
+    one["runs"] = row.runs;
+    one["failed"] = row.failed;
     add("young_seconds", row.young);
     add("daly_seconds", row.daly);
     json["rows"].push_back(std::move(one));
   }
-  json["best"] = rows[best_row(rows)].value;
+  const std::optional<std::size_t> best = best_row(rows);
+  json["best"] = best.has_value() ? OrderedJson(rows[*best].value) : OrderedJson();
   return json.dump(2) + "\n";
 }
 

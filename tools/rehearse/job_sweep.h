@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,12 +22,15 @@ struct SweepRow {
   double goodput_error = 0;  // standard error of the mean over seeds; 0 for one seed
   double recoveries = 0;
   double lost_steps = 0;
+  std::uint64_t runs = 0;
+  std::uint64_t failed = 0;  // of them, that did not come to their end: their goodput says nothing
 };
 
-// Runs the command's job once for every value of its --sweep and every one of its --seeds.
-std::vector<SweepRow> sweep_job(const RunCommand& command);
-// The row with the most goodput.
-std::size_t best_row(const std::vector<SweepRow>& rows);
+// Runs the command's job once for every value of its --sweep and every one of its --seeds. All values are looked at
+// before the first run. Fewer rows than values where it was interrupted.
+std::vector<SweepRow> sweep_job(const RunCommand& command, const std::function<bool()>& interrupted);
+// The row with the most goodput of those without a failed run.
+std::optional<std::size_t> best_row(const std::vector<SweepRow>& rows);
 
 std::string sweep_report(const RunCommand& command, const std::vector<SweepRow>& rows, const Style& style);
 std::string sweep_json(const RunCommand& command, const std::vector<SweepRow>& rows);

@@ -117,6 +117,24 @@ TEST(AsyncSave, ARollbackWaitsForTheSaveThatIsUnderWay) {
   EXPECT_THAT(saved_steps(record), ElementsAre(5, 10, 15, 20));
 }
 
+// With guards a checkpoint is trusted a step after it is there, which may be while the next one is written: what the
+// rotation of that one leaves must have something to go back to at any time.
+TEST(AsyncSave, RotationLeavesWhatIsTrustedWhileASaveIsUnderWay) {
+  for (const char* keep : {"checkpoint.keep=1", "checkpoint.keep=2"}) {
+    for (const char* latency : {"cluster.storage.latency=20us", "cluster.storage.latency=1ms"}) {
+      for (int step = 12; step <= 28; ++step) {
+        const TrainingRecord record = run_training(
+            beside("spike { rank: 1 at { step: " + std::to_string(step) + " phase: REDUCE } of: LOSS factor: 1000 }",
+                   "loss_spike: ROLLBACK", {"train.steps=30", keep, latency}));
+        ASSERT_EQ(record.outcome, Outcome::kDone);
+        ASSERT_EQ(record.recoveries.size(), 1U);
+        EXPECT_GE(record.recoveries[0].resumed_step, 5 * ((step - 1) / 5) - 10) << step << keep << latency;
+        EXPECT_TRUE(record.recoveries[0].from_checkpoint || step < 17) << step << keep << latency;
+      }
+    }
+  }
+}
+
 TEST(AsyncSave, AFullDiskCostsTheCheckpointAlone) {
   const TrainingRecord record = run_training(beside("disk_full { from_step: 10 until_step: 14 }"));
   EXPECT_EQ(record.outcome, Outcome::kDone);

@@ -155,6 +155,26 @@ TEST(GuardedRun, ADamagedListOfTrustedCheckpointsIsReported) {
   EXPECT_EQ(record.weights_sha256, weights_of(guarded("loss_spike: ROLLBACK", "")));
 }
 
+// The job starts afresh although checkpoints were trusted: what it saves then has to earn its trust anew.
+TEST(GuardedRun, ANameOnTheListOfTrustedCheckpointsIsNoTrustForWhoeverTakesItsPlace) {
+  const std::string back_to_start =
+      "spike { rank: 1 at { step: 16 phase: REDUCE } of: LOSS factor: 1000 } "
+      "rot { path: \"step_000010/manifest.json\" offset: 20 bit: 0 at { step: 16 phase: DATA } } ";
+  const std::vector<std::string> keep = {"checkpoint.keep=1"};
+  const TrainingRecord once = run_training(guarded("loss_spike: ROLLBACK", back_to_start, keep));
+  ASSERT_EQ(once.recoveries.size(), 1U);
+  ASSERT_EQ(once.recoveries[0].resumed_step, 0);
+  // Of the second time: after the save of step 5, before the verdict on step 6.
+  const StepReport& sixth = once.steps[5].report;
+  const Duration part = Duration::picoseconds((sixth.ended - sixth.began).ps() / 8);
+  const std::string crash =
+      "crash { rank: 2 time: \"" + std::to_string((sixth.began + part).since_start().ps()) + "ps\" }";
+  const TrainingRecord twice = run_training(guarded("loss_spike: ROLLBACK", back_to_start + crash, keep));
+  ASSERT_EQ(twice.recoveries.size(), 2U);
+  EXPECT_EQ(twice.recoveries[1].last_step, 5);
+  EXPECT_EQ(twice.recoveries[1].resumed_step, 0);
+}
+
 // A disk that cannot be read may be read another time: nothing is given up for it.
 TEST(GuardedRun, AListOfTrustedCheckpointsThatCannotBeReadCostsARestart) {
   const TrainingRecord record = run_training(guarded("loss_spike: ROLLBACK",

@@ -258,6 +258,41 @@ TEST(JobModel, IsGivenUpWhenItsRestartsAreUsedUp) {
   EXPECT_EQ(record.steps, 15);
 }
 
+// As in the full simulation, where the last step's state is the job's result.
+TEST(JobModel, IsNotSavedByTimeAfterItsLastStep) {
+  Scenario scenario = job();
+  scenario.job->every_steps.reset();
+  scenario.job->every = scenario.job->step * 5;
+  scenario.job->steps = 10;
+  EXPECT_EQ(run_job(scenario).saves, 1);
+  scenario.job->steps = 11;
+  EXPECT_EQ(run_job(scenario).saves, 2);
+}
+
+// A step that would end beyond the 106 days of virtual time does not, where time is up before.
+TEST(JobModel, StepsThatTimeDoesNotSufficeForAreNone) {
+  Scenario scenario = job();
+  scenario.job->steps.reset();
+  scenario.job->every_steps.reset();
+  scenario.job->step = Duration::seconds(1440 * 3600);
+  scenario.job->time = Duration::seconds(2400 * 3600);
+  const JobRecord record = run_job(scenario);
+  EXPECT_EQ(record.steps, 1);
+  EXPECT_EQ(record.simulated, TimePoint::at(Duration::seconds(2400 * 3600)));
+}
+
+TEST(JobModel, CanBeInterrupted) {
+  Scenario scenario = job();
+  scenario.job->steps = 1'000'000'000;
+  scenario.job->every_steps = 1;
+  scenario.job->keep = 1;
+  int asked = 0;
+  const JobRecord record = run_job(scenario, nullptr, [&asked] { return ++asked == 3; });
+  EXPECT_EQ(record.outcome, Outcome::kInterrupted);
+  EXPECT_GT(record.steps, 100);
+  EXPECT_LT(record.steps, 1'000'000);
+}
+
 TEST(JobModel, EndsWhenItsTimeIsUp) {
   Scenario scenario = job();
   scenario.job->steps.reset();
@@ -285,7 +320,7 @@ TEST(JobModel, SavesByTime) {
   ASSERT_EQ(record.recoveries.size(), 1U);
   EXPECT_EQ(record.recoveries[0].resumed_step, 5);
   EXPECT_EQ(record.recoveries[0].last_step, 6);
-  EXPECT_EQ(record.saves, 5);
+  EXPECT_EQ(record.saves, 4);  // of steps 5, 10, 15 and 20, and not of the last
 }
 
 TEST(JobModel, TwoRunsAreEqual) {

@@ -38,10 +38,11 @@ INSTANTIATE_TEST_SUITE_P(
         BadRate{"Negative", "failures_per_node_day: -1",
                 "9:40: faults.rate[0].failures_per_node_day: found '-1'; allowed: numbers above 0 up to 1000000000000"},
         BadRate{"TooOften", "failures_per_node_day: 1e9 scale: 1e4",
-                "9:51: faults.rate[0].scale: makes 1e+13 failures of a node in a day; allowed: at most 1e+12"},
-        BadRate{
-            "ALemonTooOften", "failures_per_node_day: 1e9 ranks_per_node: 1 lemon { node: 2 factor: 1e4 }",
-            "9:86: faults.rate[0].lemon[0].factor: makes 1e+13 failures of a node in a day; allowed: at most 1e+12"},
+                "9:51: faults.rate[0].scale: makes 1e+13 failures of a node in a day; allowed: at least 1e-12 and at "
+                "most 1e+12"},
+        BadRate{"ALemonTooOften", "failures_per_node_day: 1e9 ranks_per_node: 1 lemon { node: 2 factor: 1e4 }",
+                "9:86: faults.rate[0].lemon[0].factor: makes 1e+13 failures of a node in a day; allowed: at least "
+                "1e-12 and at most 1e+12"},
         BadRate{"NoRanks", "failures_per_node_day: 1 ranks_per_node: 0",
                 "9:58: faults.rate[0].ranks_per_node: found '0'; allowed: whole numbers from 1 to 65536"},
         BadRate{"HostShareOfAPreset", "preset: \"rsc1\" host_share: 0.5",

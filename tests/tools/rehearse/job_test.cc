@@ -6,14 +6,13 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
+#include "core/formats/json.h"
 #include "tests/tools/rehearse/run_in_process.h"
 
 namespace rehearse::testing_command {
 namespace {
 
-using nlohmann::json;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -44,17 +43,17 @@ TEST(Job, SummaryHasTheSameInNumbers) {
   TemporaryDirectory folder;
   const Ran ran = rehearse({"run", job_file(folder), "--format", "json"});
   ASSERT_EQ(ran.code, 0) << ran.err;
-  const json summary = json::parse(ran.out);
+  const Json summary = parse_json(ran.out);
   EXPECT_EQ(summary["outcome"], "DONE");
   EXPECT_EQ(summary["simulated_seconds"], 360'000);
   EXPECT_GT(summary["failures"], 5);
   std::int64_t failures = 0;
-  for (const json& cause : summary["failures_by_cause"]) failures += cause["failures"].get<std::int64_t>();
+  for (const Json& cause : summary["failures_by_cause"]) failures += cause["failures"].get<std::int64_t>();
   EXPECT_EQ(summary["failures"], failures);
   std::int64_t lost = 0;
-  for (const json& recovery : summary["recoveries"]) lost += recovery.value("steps_lost", std::int64_t{0});
+  for (const Json& recovery : summary["recoveries"]) lost += recovery.value("steps_lost", std::int64_t{0});
   EXPECT_EQ(summary["lost_steps"], lost);
-  const json& interval = summary["checkpoint_interval"];
+  const Json& interval = summary["checkpoint_interval"];
   EXPECT_EQ(interval["save_seconds"], 60);
   EXPECT_EQ(interval["cadence_seconds"], 1800);
   EXPECT_EQ(interval["mean_from"], "rate");
@@ -73,9 +72,9 @@ TEST(Job, LeavesItsSummaryAndItsScenario) {
   }
   std::sort(names.begin(), names.end());
   EXPECT_THAT(names, ElementsAre("scenario.textproto", "summary.json"));
-  const json first = json::parse(read_file(folder / "out/summary.json"));
+  const Json first = parse_json(read_file(folder / "out/summary.json"));
   const Ran again = rehearse({"run", folder / "out/scenario.textproto", "--format", "json"});
-  EXPECT_EQ(json::parse(again.out)["event_digest"], first["event_digest"]);
+  EXPECT_EQ(parse_json(again.out)["event_digest"], first["event_digest"]);
   EXPECT_EQ(rehearse({"run", job_file(folder), "--out", folder / "out", "--force"}).code, 0);
 }
 
@@ -102,7 +101,7 @@ TEST(Job, ASweepShowsTheGoodputOfEachCadenceAndMarksTheBest) {
   EXPECT_THAT(ran.out, HasSubstr("Goodput by job.checkpoint.every, mean and standard error over seeds 1 to 4"));
   std::vector<std::string> json_words = words;
   json_words.insert(json_words.end(), {"--format", "json"});
-  const json sweep = json::parse(rehearse(json_words).out);
+  const Json sweep = parse_json(rehearse(json_words).out);
   EXPECT_EQ(sweep["best"], "1h");
   ASSERT_EQ(sweep["rows"].size(), 3U);
   EXPECT_EQ(sweep["rows"][0]["cadence_seconds"], 120);
@@ -111,12 +110,39 @@ TEST(Job, ASweepShowsTheGoodputOfEachCadenceAndMarksTheBest) {
   EXPECT_GT(sweep["rows"][1]["goodput_error"], 0);
 }
 
+// A job that was given up early may have a high goodput: that says nothing.
+TEST(Job, ASweepCallsNoFailedJobTheBest) {
+  TemporaryDirectory folder;
+  const std::vector<std::string> words = {
+      "run", job_file(folder), "--sweep", "recovery.max_restarts=0,1000000", "--seeds", "1..4"};
+  const Ran ran = rehearse(words);
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.out, HasSubstr("FAILED"));
+  std::vector<std::string> json_words = words;
+  json_words.insert(json_words.end(), {"--format", "json"});
+  const Json sweep = parse_json(rehearse(json_words).out);
+  EXPECT_EQ(sweep["best"], "1000000");
+  EXPECT_GT(sweep["rows"][0]["failed"], 0);
+  EXPECT_EQ(sweep["rows"][1]["failed"], 0);
+  json_words[3] = "recovery.max_restarts=0";
+  EXPECT_TRUE(parse_json(rehearse(json_words).out)["best"].is_null());
+}
+
+TEST(Job, AnInterruptEndsItAndItsSweepWith130) {
+  TemporaryDirectory folder;
+  const auto at_once = [] { return true; };
+  const Ran ran = rehearse({"run", job_file(folder), "--out", folder / "out"}, at_once);
+  EXPECT_EQ(ran.code, 130);
+  EXPECT_EQ(parse_json(read_file(folder / "out/summary.json"))["outcome"], "INTERRUPTED");
+  EXPECT_EQ(rehearse({"run", job_file(folder), "--sweep", "job.checkpoint.every=2min,1h"}, at_once).code, 130);
+}
+
 TEST(Job, CheckSaysThatItIsValid) {
   TemporaryDirectory folder;
   const Ran ran = rehearse({"check", job_file(folder)});
   EXPECT_EQ(ran.code, 0);
   EXPECT_THAT(ran.out, HasSubstr("valid; nothing was run"));
-  EXPECT_EQ(json::parse(rehearse({"check", job_file(folder), "--format", "json"}).out)["ranks"], 64);
+  EXPECT_EQ(parse_json(rehearse({"check", job_file(folder), "--format", "json"}).out)["ranks"], 64);
   EXPECT_THAT(rehearse({"inspect", job_file(folder)}).out, HasSubstr("every: \"30min\""));
 }
 
@@ -146,7 +172,7 @@ TEST(Job, WhatIsWrongWithASweepIsSaid) {
 TEST(CheckpointInterval, OfARunThatFailedIsInItsReport) {
   const Ran ran = rehearse({"run", shipped_scenario("failure_rate"), "--format", "json"});
   ASSERT_EQ(ran.code, 0) << ran.err << ran.out;
-  const json interval = json::parse(ran.out)["checkpoint_interval"];
+  const Json interval = parse_json(ran.out)["checkpoint_interval"];
   EXPECT_EQ(interval["mean_from"], "rate");
   EXPECT_NEAR(interval["mean_seconds_between_failures"].get<double>(), 86'400.0 / 2 / 1'080'000, 1e-12);
   for (const char* name : {"save_seconds", "cadence_seconds", "young_seconds", "daly_seconds", "restart_seconds"}) {
@@ -154,7 +180,7 @@ TEST(CheckpointInterval, OfARunThatFailedIsInItsReport) {
   }
   EXPECT_THAT(rehearse({"run", shipped_scenario("crash_rolls_back")}).out, HasSubstr("of this run"));
   EXPECT_FALSE(
-      json::parse(rehearse({"run", shipped_scenario("ddp"), "--format", "json"}).out).contains("checkpoint_interval"));
+      parse_json(rehearse({"run", shipped_scenario("ddp"), "--format", "json"}).out).contains("checkpoint_interval"));
 }
 
 }  // namespace
