@@ -88,7 +88,7 @@ TEST(AsyncSave, ACrashAtAnyEventEndsWithTheSameBytes) {
   TrainingHooks quiet;
   quiet.log_events = false;
   int crashes = 0;
-  for (std::uint64_t at = 0; at < whole.events; at += 97) {
+  for (std::uint64_t at = 0; at < whole.events; at += 211) {
     for (const int victim : {0, 2}) {
       TrainingSession session(scenario, std::nullopt, quiet);
       if (at > 0) session.advance(at);
@@ -103,7 +103,7 @@ TEST(AsyncSave, ACrashAtAnyEventEndsWithTheSameBytes) {
       ++crashes;
     }
   }
-  EXPECT_GT(crashes, 30);
+  EXPECT_GT(crashes, 15);
 }
 
 // The job goes back while a save is under way: it ends first, and is not what the job goes back to.
@@ -122,7 +122,7 @@ TEST(AsyncSave, ARollbackWaitsForTheSaveThatIsUnderWay) {
 TEST(AsyncSave, RotationLeavesWhatIsTrustedWhileASaveIsUnderWay) {
   for (const char* keep : {"checkpoint.keep=1", "checkpoint.keep=2"}) {
     for (const char* latency : {"cluster.storage.latency=20us", "cluster.storage.latency=1ms"}) {
-      for (int step = 12; step <= 28; ++step) {
+      for (int step = 12; step <= 28; step += 4) {
         const TrainingRecord record = run_training(
             beside("spike { rank: 1 at { step: " + std::to_string(step) + " phase: REDUCE } of: LOSS factor: 1000 }",
                    "loss_spike: ROLLBACK", {"train.steps=30", keep, latency}));
