@@ -13,10 +13,10 @@ ProcessGroup::ProcessGroup(RankContext& context, Group group, Duration timeout)
   CHECK_EQ(group_.world_rank(group_.rank), context.rank());
 }
 
-ProcessGroup ProcessGroup::world(RankContext& context, Duration timeout) {
+ProcessGroup ProcessGroup::world(RankContext& context, Duration timeout, std::uint32_t id) {
   std::vector<int> ranks(static_cast<std::size_t>(context.world_size()));
   std::iota(ranks.begin(), ranks.end(), 0);
-  return ProcessGroup(context, Group(0, context.generation(), std::move(ranks), context.rank()), timeout);
+  return ProcessGroup(context, Group(id, context.generation(), std::move(ranks), context.rank()), timeout);
 }
 
 }  // namespace rehearse

@@ -24,8 +24,8 @@ class ProcessGroup {
   // `group.id` tells groups that share ranks apart and is the same on all of its ranks; 0 is the world's. A send or
   // receive of a collective that waits longer than `timeout` fails with CommError kTimeout.
   ProcessGroup(RankContext& context, Group group, Duration timeout = kForever);
-  // All ranks in their order, id 0, in the context's generation.
-  static ProcessGroup world(RankContext& context, Duration timeout = kForever);
+  // All ranks in their order, in the context's generation; another id than 0 for a group beside the world's.
+  static ProcessGroup world(RankContext& context, Duration timeout = kForever, std::uint32_t id = 0);
   ProcessGroup(const ProcessGroup&) = delete;
   ProcessGroup& operator=(const ProcessGroup&) = delete;
 

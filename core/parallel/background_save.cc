@@ -1,9 +1,7 @@
 #include "core/parallel/background_save.h"
 
-#include <numeric>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "core/base/check.h"
 
@@ -11,12 +9,6 @@ namespace rehearse {
 namespace {
 
 constexpr std::uint32_t kSaveGroupId = 1;
-
-Group save_group(const RankContext& context) {
-  std::vector<int> ranks(static_cast<std::size_t>(context.world_size()));
-  std::iota(ranks.begin(), ranks.end(), 0);
-  return Group(kSaveGroupId, context.generation(), std::move(ranks), context.rank());
-}
 
 // However it ends, with an error too.
 class Finally {
@@ -32,7 +24,8 @@ class Finally {
 
 }  // namespace
 
-BackgroundSave::State::State(RankContext& context, Duration timeout) : group(context, save_group(context), timeout) {}
+BackgroundSave::State::State(RankContext& context, Duration timeout)
+    : group(ProcessGroup::world(context, timeout, kSaveGroupId)) {}
 
 BackgroundSave::BackgroundSave(RankContext& context, Duration timeout)
     : context_(context), state_(std::make_shared<State>(context, timeout)) {}

@@ -84,19 +84,17 @@ std::optional<IntervalReport> interval_report(const Scenario& scenario, const Jo
 
 void SaveCost::on_step(int, const StepReport&, const TensorsView&, std::span<const ConstShardPiece>) {
   last_ = kernel_.now();
-  overlaps_ = overlaps_ || ended_ > 0;
 }
 
 void SaveCost::on_eval(int, std::int64_t, double) { last_ = kernel_.now(); }
 
 void SaveCost::on_checkpoint(int, const CheckpointReport& report, Digest128) {
   if (++ended_ < ranks_) return;
-  if (!overlaps_ && report.problem.empty()) {
+  if (report.problem.empty()) {
     sum_ = sum_ + (kernel_.now() - last_);
     ++saves_;
   }
   ended_ = 0;
-  overlaps_ = false;
 }
 
 std::optional<Duration> SaveCost::mean() const {

@@ -40,10 +40,7 @@ class SaveCost : public TrainObserver {
   void on_eval(int rank, std::int64_t step, double loss) override;
   void on_checkpoint(int rank, const CheckpointReport& report, Digest128 optimizer_state) override;
   // The job starts again: a save that was not over never is.
-  void restart() {
-    ended_ = 0;
-    overlaps_ = false;
-  }
+  void restart() { ended_ = 0; }
 
   // Of those that succeeded, on average; nothing where there were none.
   std::optional<Duration> mean() const;
@@ -51,9 +48,8 @@ class SaveCost : public TrainObserver {
  private:
   const Kernel& kernel_;
   int ranks_;
-  TimePoint last_;         // the latest end of a rank's step or evaluation
-  int ended_ = 0;          // ranks whose part of the open save is over
-  bool overlaps_ = false;  // the open save goes on beside training
+  TimePoint last_;  // the latest end of a rank's step or evaluation
+  int ended_ = 0;   // ranks whose part of the open save is over
   Duration sum_;
   std::int64_t saves_ = 0;
 };

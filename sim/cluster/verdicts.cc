@@ -20,14 +20,6 @@ Verdict verdict(std::string name, bool held, std::string detail) {
 
 std::string at_step(std::int64_t step) { return "step " + std::to_string(step); }
 
-Verdict judge_outcome(const Scenario& scenario, const TrainingRecord& record) {
-  const bool held = record.outcome == scenario.expect.outcome;
-  std::string detail = std::string("ended ") + name_of(record.outcome);
-  if (!held) detail += std::string(", expected ") + name_of(scenario.expect.outcome);
-  if (!record.failure.empty()) detail += ": " + record.failure;
-  return verdict("outcome", held, detail);
-}
-
 std::string held_invariants(const TrainingRecord& record) {
   std::string text = "replicas equal after every step";
   if (record.optimizer_checked) text += ", optimizer bytes by the formula";
@@ -46,9 +38,7 @@ void judge_recoveries(const Expectations& expect, const TrainingRecord& record, 
   const auto rollbacks = std::count_if(
       all.begin(), all.end(), [](const RecoveryRecord& one) { return one.kind == RecoveryRecord::Kind::kRollback; });
   const auto restarts = static_cast<std::int64_t>(all.size()) - rollbacks;
-  if (expect.recoveries.has_value()) {
-    verdicts.push_back(verdict("recoveries", restarts == *expect.recoveries, "restarted " + times(restarts)));
-  }
+  judge_restarts(expect, restarts, verdicts);
   if (expect.rollbacks.has_value()) {
     verdicts.push_back(verdict("rollbacks", rollbacks == *expect.rollbacks, "went back " + times(rollbacks)));
   }
@@ -60,11 +50,6 @@ void judge_recoveries(const Expectations& expect, const TrainingRecord& record, 
                                std::to_string(skips) + (skips == 1 ? " step was" : " steps were") + " skipped"));
   }
   judge_cause(expect, record.failure, all, verdicts);
-}
-
-Verdict judge_final_step(std::int64_t expected, const TrainingRecord& record) {
-  const std::int64_t last = record.steps.empty() ? record.first_step - 1 : record.steps.back().report.step;
-  return verdict("final_step", last == expected, "last finished step is " + std::to_string(last));
 }
 
 // Each loss below the one before; `what` names them. Fewer than two prove nothing.
@@ -198,6 +183,31 @@ Verdict judge_same_weights(const WeightsReference& reference, const TrainingReco
 
 }  // namespace
 
+void judge_outcome(const Expectations& expect, Outcome outcome, const std::string& failure,
+                   std::vector<Verdict>& verdicts) {
+  const bool held = outcome == expect.outcome;
+  std::string detail = std::string("ended ") + name_of(outcome);
+  if (!held) detail += std::string(", expected ") + name_of(expect.outcome);
+  if (!failure.empty()) detail += ": " + failure;
+  verdicts.push_back(verdict("outcome", held, detail));
+}
+
+void judge_restarts(const Expectations& expect, std::int64_t restarts, std::vector<Verdict>& verdicts) {
+  if (!expect.recoveries.has_value()) return;
+  verdicts.push_back(verdict("recoveries", restarts == *expect.recoveries, "restarted " + times(restarts)));
+}
+
+void judge_final_step(const Expectations& expect, std::int64_t last, std::vector<Verdict>& verdicts) {
+  if (!expect.final_step.has_value()) return;
+  verdicts.push_back(
+      verdict("final_step", last == *expect.final_step, "last finished step is " + std::to_string(last)));
+}
+
+void judge_event_digest(const Expectations& expect, const std::string& found, std::vector<Verdict>& verdicts) {
+  if (!expect.event_digest.has_value()) return;
+  verdicts.push_back(judge_digest("event_digest", *expect.event_digest, found));
+}
+
 void judge_cause(const Expectations& expect, const std::string& failure, const std::vector<RecoveryRecord>& recoveries,
                  std::vector<Verdict>& verdicts) {
   if (!expect.cause.has_value()) return;
@@ -228,7 +238,7 @@ void judge_work(const Expectations& expect, std::int64_t lost_steps, double good
 std::vector<Verdict> judge(const Scenario& scenario, const TrainingRecord& record, const TrainingHooks& hooks) {
   const Expectations& expect = scenario.expect;
   std::vector<Verdict> verdicts;
-  verdicts.push_back(judge_outcome(scenario, record));
+  judge_outcome(expect, record.outcome, record.failure, verdicts);
   std::string violations;
   for (const std::string& violation : record.violations) violations += (violations.empty() ? "" : "; ") + violation;
   verdicts.push_back(verdict("invariants", record.violations.empty(),
@@ -266,7 +276,7 @@ std::vector<Verdict> judge(const Scenario& scenario, const TrainingRecord& recor
                                std::to_string(found) + (found == 1 ? " was refused" : " were refused")));
   }
   if (record.first_step == 1) judge_work(expect, lost_steps_of(record.recoveries), goodput_of(record), verdicts);
-  if (expect.final_step.has_value()) verdicts.push_back(judge_final_step(*expect.final_step, record));
+  judge_final_step(expect, record.steps.empty() ? record.first_step - 1 : record.steps.back().report.step, verdicts);
   // A run continued from near its end may have nothing to compare.
   const bool continued = record.first_step > 1;
   if (expect.loss_falls && !(continued && record.steps.size() < 2)) verdicts.push_back(judge_loss_falls(record));
@@ -284,9 +294,7 @@ std::vector<Verdict> judge(const Scenario& scenario, const TrainingRecord& recor
                                "largest gradient difference from the whole batch is " + shortest_text(found)));
   }
   // The events of a continued run are its own.
-  if (expect.event_digest.has_value() && !continued) {
-    verdicts.push_back(judge_digest("event_digest", *expect.event_digest, record.event_digest));
-  }
+  if (!continued) judge_event_digest(expect, record.event_digest, verdicts);
   if (record.outcome != Outcome::kDone) {
     // Nothing that needs final weights can hold.
     if (expect.weights_sha256.has_value()) verdicts.push_back(verdict("weights_sha256", false, "no final weights"));

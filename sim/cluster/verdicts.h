@@ -21,8 +21,13 @@ struct Verdict {
 // same_weights_as runs the scenario it names.
 std::vector<Verdict> judge(const Scenario& scenario, const TrainingRecord& record, const TrainingHooks& hooks = {});
 
-// Of a run of either kind: the expectation on the causes of its recoveries and of its end, and those on work that was
-// lost.
+// Of a run of either kind: the expectations on its end, on its restarts, on its last step and its events, on the causes
+// of its recoveries and of its end, and on work that was lost.
+void judge_outcome(const Expectations& expect, Outcome outcome, const std::string& failure,
+                   std::vector<Verdict>& verdicts);
+void judge_restarts(const Expectations& expect, std::int64_t restarts, std::vector<Verdict>& verdicts);
+void judge_final_step(const Expectations& expect, std::int64_t last, std::vector<Verdict>& verdicts);
+void judge_event_digest(const Expectations& expect, const std::string& found, std::vector<Verdict>& verdicts);
 void judge_cause(const Expectations& expect, const std::string& failure, const std::vector<RecoveryRecord>& recoveries,
                  std::vector<Verdict>& verdicts);
 void judge_work(const Expectations& expect, std::int64_t lost_steps, double goodput, std::vector<Verdict>& verdicts);

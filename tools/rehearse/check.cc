@@ -13,19 +13,19 @@ namespace {
 
 using Align = TextTable::Align;
 
-OrderedJson traffic_json(const std::vector<Traffic>& rows) {
-  OrderedJson list = OrderedJson::array();
+Json traffic_json(const std::vector<Traffic>& rows) {
+  Json list = Json::array();
   for (const Traffic& row : rows) {
-    list.push_back(OrderedJson{{"operation", name_of(row.operation)},
-                               {"calls", row.calls},
-                               {"messages", row.messages},
-                               {"bytes", row.bytes.count()}});
+    list.push_back(Json{{"operation", name_of(row.operation)},
+                        {"calls", row.calls},
+                        {"messages", row.messages},
+                        {"bytes", row.bytes.count()}});
   }
   return list;
 }
 
 std::string json_text(const Scenario& scenario, const Estimate& estimate) {
-  OrderedJson json;
+  Json json;
   json["scenario"] = scenario.name;
   json["seed"] = scenario.seed;
   json["scenario_sha256"] = scenario.scenario_sha256;
@@ -36,10 +36,10 @@ std::string json_text(const Scenario& scenario, const Estimate& estimate) {
   json["units"] = estimate.units;
   json["communication_at_start"] = traffic_json(estimate.start);
   json["communication_per_step"] = traffic_json(estimate.step);
-  json["memory_per_rank"] = OrderedJson{{"parameters", estimate.parameter_bytes.count()},
-                                        {"gradients", estimate.gradient_bytes.count()},
-                                        {"optimizer", estimate.optimizer_bytes.count()},
-                                        {"activations_peak", estimate.activation_bytes.count()}};
+  json["memory_per_rank"] = Json{{"parameters", estimate.parameter_bytes.count()},
+                                 {"gradients", estimate.gradient_bytes.count()},
+                                 {"optimizer", estimate.optimizer_bytes.count()},
+                                 {"activations_peak", estimate.activation_bytes.count()}};
   json["memory_of_process"] = estimate.process_bytes.count();
   json["flops"] = json_number(estimate.flops);
   json["estimated_wall_seconds"] = json_number(estimate.wall_seconds);
@@ -95,7 +95,7 @@ std::string job_check(const Scenario& scenario, const Console& console) {
 }
 
 std::string job_json_text(const Scenario& scenario) {
-  OrderedJson json;
+  Json json;
   json["scenario"] = scenario.name;
   json["seed"] = scenario.seed;
   json["scenario_sha256"] = scenario.scenario_sha256;

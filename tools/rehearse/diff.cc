@@ -57,10 +57,10 @@ ExitCode execute_diff(const DiffCommand& command, Console& console) {
   const Style style(console.colors);
   DiffReport report = compare(command, style);
   if (command.format == Format::kJson) {
-    OrderedJson json;
+    Json json;
     json["identical"] = report.identical;
     json.update(report.json);
-    console.out << json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) << "\n";
+    console.out << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
   } else {
     console.out << report.text << (report.identical ? style.good("identical") + "\n" : "");
   }

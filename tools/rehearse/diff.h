@@ -14,7 +14,7 @@ namespace rehearse {
 struct DiffReport {
   bool identical = true;
   std::string text;
-  OrderedJson json = OrderedJson::object();
+  Json json = Json::object();
 };
 
 // Two recorded runs: the first event and the first state that differ; the values from running both again.

@@ -71,7 +71,7 @@ class Comparison {
       report_state(*state);
     } else if (event) {
       report_.text += "\nNo state differs: every rank has the same numbers in every step.\n";
-      report_.json["state"] = OrderedJson();
+      report_.json["state"] = Json();
     }
     report_.identical = !event && !state;
     return std::move(report_);
@@ -119,7 +119,7 @@ class Comparison {
 
   void report_event(const RecordDifference& difference) {
     report_.text += section_title("First differing event", style_);
-    OrderedJson json;
+    Json json;
     json["event"] = (difference.expected ? difference.expected : difference.found)->sequence;
     const auto line = [&](const char* name, const std::optional<EventRecord>& record) {
       const std::string text = record ? describe(*record, &layout_) : "nothing: the log ends here";
@@ -157,7 +157,7 @@ class Comparison {
                     element->value.a + " and " + element->value.b +
                     (element->value.distance.empty() ? "" : ", " + element->value.distance + " apart") + "\n";
     if (absorbed) report_.text += "  the sum over the ranks absorbs it: the reduced gradient of the step is the same\n";
-    OrderedJson json;
+    Json json;
     json["step"] = request.step;
     json["rank"] = request.rank;
     json["tensor"] = layout_.tensors()[static_cast<std::size_t>(element->tensor)].name;
@@ -195,7 +195,7 @@ class Comparison {
     report_.text += section_title("First differing state", style_);
     report_.text += "  step " + std::to_string(difference.step) + ", rank " + std::to_string(difference.rank) + ": " +
                     describe_state(any, &layout_) + "\n";
-    OrderedJson& json = report_.json["state"];
+    Json& json = report_.json["state"];
     json["step"] = difference.step;
     json["rank"] = difference.rank;
     json["component"] = name_of(difference.component);
@@ -216,7 +216,7 @@ class Comparison {
     report_elements(difference, json);
   }
 
-  void report_values(OrderedJson& json, const std::string& one, const std::string& other, const std::string& distance) {
+  void report_values(Json& json, const std::string& one, const std::string& other, const std::string& distance) {
     report_.text += "  A  " + one + "\n  B  " + other + "\n";
     if (!distance.empty()) report_.text += "  " + distance + " apart\n";
     json["a"] = one;
@@ -226,7 +226,7 @@ class Comparison {
 
   // The values, from running both again; where a run does not give the state that its log has, only the tensor is
   // known.
-  void report_elements(const StateDifference& difference, OrderedJson& json) {
+  void report_elements(const StateDifference& difference, Json& json) {
     CaptureRequest request;
     request.step = difference.step;
     request.rank = difference.rank;

@@ -16,8 +16,7 @@ namespace {
 // Adds what differs between two tensor files; `file` names them in a checkpoint, or is empty. True where nothing does.
 bool compare_tensors(const SafetensorsFile& a, const SafetensorsFile& b, const std::string& file, DiffReport& report) {
   const std::string prefix = file.empty() ? "  " : "  " + file + ": ";
-  const auto differ = [&](const std::string& tensor, const std::string& what,
-                          OrderedJson json = OrderedJson::object()) {
+  const auto differ = [&](const std::string& tensor, const std::string& what, Json json = Json::object()) {
     report.text += prefix + tensor + ": " + what + "\n";
     if (!file.empty()) json["file"] = file;
     json["tensor"] = tensor;
@@ -40,7 +39,7 @@ bool compare_tensors(const SafetensorsFile& a, const SafetensorsFile& b, const s
     }
     const auto value = first_value_difference(one.dtype, one.data, other->data);
     if (!value) continue;
-    OrderedJson json;
+    Json json;
     json["index"] = value->index;
     json["a"] = value->a;
     json["b"] = value->b;
@@ -82,7 +81,7 @@ bool compare_json(const FileData& a, const FileData& b, const std::string& file,
       return document.contains(pointer) ? document.at(pointer).dump() : std::string("nothing");
     };
     report.text += "  " + file + ": " + path + " is " + value(one) + " and " + value(other) + "\n";
-    OrderedJson json;
+    Json json;
     json["file"] = file;
     json["path"] = path;
     report.json["members"].push_back(std::move(json));
@@ -110,7 +109,7 @@ DiffReport diff_tensor_files(const std::string& a, const std::string& b, const S
   const std::string one = read_real_file(a, kInputFileLimit);
   const std::string other = read_real_file(b, kInputFileLimit);
   DiffReport report;
-  report.json = OrderedJson::object();
+  report.json = Json::object();
   report.identical = compare_tensors(SafetensorsFile::parse(std::as_bytes(std::span(one)), a),
                                      SafetensorsFile::parse(std::as_bytes(std::span(other)), b), "", report);
   return report;
@@ -120,7 +119,7 @@ DiffReport diff_checkpoints(const std::string& a, const std::string& b, const St
   const CheckpointOnDisk one = read_checkpoint_directory(a);
   const CheckpointOnDisk other = read_checkpoint_directory(b);
   DiffReport report;
-  report.json = OrderedJson::object();
+  report.json = Json::object();
   std::set<std::string> names;
   for (const auto& [name, data] : one.files) names.insert(name);
   for (const auto& [name, data] : other.files) names.insert(name);

@@ -49,7 +49,8 @@ The same scenario and seed give the same bits, on every machine.
                      run it twice at the same time, from different heap states, and compare event by event
   --format json      print summary.json on standard output, and nothing else there
   --sweep PATH=A,B,C run a scenario with a job { } for each of these values of a field, and show the goodput of each
-                     beside what Young's and Daly's formulas say; the best is marked, expectations are not judged
+                     beside what Young's and Daly's formulas say; the best is marked, expectations are not judged;
+                     1 is the exit code where a job was given up
   --seeds A..B       average the sweep over these seeds
 
 A digest that the scenario expects is of the scenario as its file has it: where --seed or --set change what decides it,

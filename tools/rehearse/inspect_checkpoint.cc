@@ -92,13 +92,13 @@ std::string text_report(const CheckpointOnDisk& checkpoint, const std::string& p
 }
 
 std::string json_report(const CheckpointOnDisk& checkpoint) {
-  OrderedJson json;
+  Json json;
   json["kind"] = "checkpoint";
   json["verified"] = true;
   json["manifest_sha256"] = checkpoint.run_state.manifest_sha256;
   // Verified to be in the one form there is; its own names are the best.
-  json["manifest"] = OrderedJson::parse(checkpoint.files.at(kManifestFile).text());
-  json["run_state"] = OrderedJson::parse(checkpoint.files.at(kRunStateFile).text());
+  json["manifest"] = Json::parse(checkpoint.files.at(kManifestFile).text());
+  json["run_state"] = Json::parse(checkpoint.files.at(kRunStateFile).text());
   return json.dump(2) + "\n";
 }
 
@@ -114,17 +114,17 @@ std::string inspect_checkpoint(const std::string& path, Format format, const Sty
 std::string inspect_tensors(std::string_view contents, const std::string& path, Format format, const Style& style) {
   const SafetensorsFile file = SafetensorsFile::parse(std::as_bytes(std::span(contents)), path);
   if (format == Format::kJson) {
-    OrderedJson json;
+    Json json;
     json["kind"] = "safetensors";
     json["sha256"] = sha256_hex(contents);
     if (!file.metadata().empty()) json["metadata"] = file.metadata();
-    json["tensors"] = OrderedJson::array();
+    json["tensors"] = Json::array();
     for (const TensorView& tensor : file.tensors()) {
-      json["tensors"].push_back(OrderedJson{{"name", tensor.name},
-                                            {"dtype", name_of(tensor.dtype)},
-                                            {"shape", tensor.shape},
-                                            {"bytes", tensor.data.size()},
-                                            {"sha256", sha256_hex(tensor.data)}});
+      json["tensors"].push_back(Json{{"name", tensor.name},
+                                     {"dtype", name_of(tensor.dtype)},
+                                     {"shape", tensor.shape},
+                                     {"bytes", tensor.data.size()},
+                                     {"sha256", sha256_hex(tensor.data)}});
     }
     return json.dump(2) + "\n";
   }
@@ -142,13 +142,13 @@ std::string inspect_tensors(std::string_view contents, const std::string& path, 
 
 std::string inspect_scenario(const Scenario& scenario, Format format, const Style& style) {
   if (format == Format::kJson) {
-    OrderedJson json;
+    Json json;
     json["kind"] = "scenario";
     json["scenario"] = scenario.name;
     json["scenario_sha256"] = scenario.scenario_sha256;
     json["arithmetic_sha256"] = scenario.arithmetic_sha256;
     json["text"] = scenario.text;
-    return json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
+    return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
   }
   std::string out = style.bold("scenario " + scenario.file_path) + ", defaults written out\n\n" + scenario.text + "\n";
   for (const InputFile& input : scenario.inputs) {

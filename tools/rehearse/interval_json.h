@@ -6,8 +6,8 @@
 namespace rehearse {
 
 // "checkpoint_interval" of summary.json: what is not known is absent.
-inline OrderedJson interval_json(const IntervalReport& report) {
-  OrderedJson json;
+inline Json interval_json(const IntervalReport& report) {
+  Json json;
   json["mean_seconds_between_failures"] = json_number(report.mean_between_failures);
   json["mean_from"] = report.mean_by_rate ? "rate" : "run";
   const auto add = [&json](const char* name, const std::optional<double>& value) {

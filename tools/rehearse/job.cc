@@ -25,11 +25,17 @@ ExitCode execute_job(const RunCommand& command, const Scenario& scenario, const 
   FinishedJob job;
   job.scenario = &scenario;
   job.record = run_job(scenario, nullptr, console.interrupted);
+  JobRecord second;
+  if (command.check_determinism) second = run_job(scenario, nullptr, console.interrupted);
+  if (second.outcome == Outcome::kInterrupted && job.record.outcome != Outcome::kInterrupted) {
+    job.record.outcome = Outcome::kInterrupted;
+    job.record.failure = "interrupted in the second run";
+  }
   if (job.record.outcome == Outcome::kInterrupted) {
     job.exit_code = ExitCode::kInterrupted;
   } else {
     job.verdicts = judge_job(scenario, job.record);
-    if (command.check_determinism) job.verdicts.push_back(judge_second_run(job.record, run_job(scenario)));
+    if (command.check_determinism) job.verdicts.push_back(judge_second_run(job.record, second));
     job.exit_code = exit_code_of(job.verdicts);
   }
   job.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();

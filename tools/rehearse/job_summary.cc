@@ -8,7 +8,7 @@ namespace rehearse {
 std::string write_job_summary(const FinishedJob& job) {
   const Scenario& scenario = *job.scenario;
   const JobRecord& record = job.record;
-  OrderedJson json;
+  Json json;
   json["scenario"] = scenario.name;
   json["seed"] = scenario.seed;
   json["outcome"] = name_of(record.outcome);
@@ -24,9 +24,9 @@ std::string write_job_summary(const FinishedJob& job) {
   json["lost_steps"] = record.lost_steps;
   json["saves"] = record.saves;
   json["failures"] = record.failures.size();
-  OrderedJson causes = OrderedJson::array();
+  Json causes = Json::array();
   for (const CauseCount& one : failures_by_cause(record)) {
-    causes.push_back(OrderedJson{{"cause", one.cause}, {"kind", name_of(one.kind)}, {"failures", one.failures}});
+    causes.push_back(Json{{"cause", one.cause}, {"kind", name_of(one.kind)}, {"failures", one.failures}});
   }
   json["failures_by_cause"] = std::move(causes);
   json["recoveries"] = recoveries_json(record.recoveries);
@@ -35,7 +35,7 @@ std::string write_job_summary(const FinishedJob& job) {
   json["down_seconds"] = seconds_of(record.down);
   if (const auto interval = interval_report(scenario, record)) json["checkpoint_interval"] = interval_json(*interval);
   json["expectations"] = expectations_json(job.verdicts);
-  return json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace rehearse

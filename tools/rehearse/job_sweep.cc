@@ -117,14 +117,14 @@ std::string sweep_report(const RunCommand& command, const std::vector<SweepRow>&
 }
 
 std::string sweep_json(const RunCommand& command, const std::vector<SweepRow>& rows) {
-  OrderedJson json;
+  Json json;
   json["path"] = command.sweep->path;
   if (command.sweep->first_seed) {
-    json["seeds"] = OrderedJson::array({*command.sweep->first_seed, command.sweep->last_seed});
+    json["seeds"] = Json::array({*command.sweep->first_seed, command.sweep->last_seed});
   }
-  json["rows"] = OrderedJson::array();
+  json["rows"] = Json::array();
   for (const SweepRow& row : rows) {
-    OrderedJson one;
+    Json one;
     one["value"] = row.value;
     const auto add = [&one](const char* name, const std::optional<double>& value) {
       if (value.has_value()) one[name] = json_number(*value);
@@ -142,7 +142,7 @@ std::string sweep_json(const RunCommand& command, const std::vector<SweepRow>& r
     json["rows"].push_back(std::move(one));
   }
   const std::optional<std::size_t> best = best_row(rows);
-  json["best"] = best.has_value() ? OrderedJson(rows[*best].value) : OrderedJson();
+  json["best"] = best.has_value() ? Json(rows[*best].value) : Json();
   return json.dump(2) + "\n";
 }
 

@@ -10,12 +10,9 @@
 
 namespace rehearse {
 
-// Keys keep the order they are given in, so that equal runs give equal bytes.
-using OrderedJson = nlohmann::ordered_json;
-
 // A number that reads back to the same double; NaN and infinities, which JSON has not, are the strings "nan", "inf" and
 // "-inf".
-inline OrderedJson json_number(double value) {
+inline Json json_number(double value) {
   if (std::isfinite(value)) return value;
   return shortest_text(value);
 }

@@ -20,20 +20,20 @@ namespace fs = std::filesystem;
 
 using Names = std::set<std::string>;
 
-bool has_keys(const OrderedJson& json, std::initializer_list<const char*> keys) {
+bool has_keys(const Json& json, std::initializer_list<const char*> keys) {
   return json.is_object() && std::all_of(keys.begin(), keys.end(), [&](const char* key) { return json.contains(key); });
 }
 
 // Of a run, or of a job.
 bool is_summary(const std::string& text) {
-  const OrderedJson json = OrderedJson::parse(text, nullptr, false);
+  const Json json = Json::parse(text, nullptr, false);
   return has_keys(json, {"scenario", "seed", "outcome", "exit_code", "scenario_sha256", "events", "steps"}) &&
          (has_keys(json, {"losses"}) || has_keys(json, {"lost_steps"}));
 }
 
 // The first line says whose file it is; the last may be cut off where the run was killed.
 bool is_metrics(const std::string& text) {
-  return has_keys(OrderedJson::parse(text.substr(0, text.find('\n')), nullptr, false),
+  return has_keys(Json::parse(text.substr(0, text.find('\n')), nullptr, false),
                   {"step", "applied_steps", "loss", "grad_norm", "lr", "step_seconds", "tokens"});
 }
 

@@ -9,7 +9,7 @@
 namespace rehearse {
 
 // Parts of summary.json that runs of either kind have.
-OrderedJson recoveries_json(const std::vector<RecoveryRecord>& recoveries);
-OrderedJson expectations_json(const std::vector<Verdict>& verdicts);
+Json recoveries_json(const std::vector<RecoveryRecord>& recoveries);
+Json expectations_json(const std::vector<Verdict>& verdicts);
 
 }  // namespace rehearse

@@ -71,15 +71,15 @@ std::string difference_text(const Recording& recording, const Replayed& replayed
   return out;
 }
 
-OrderedJson replay_json(const Recording& recording, const Replayed& replayed, bool same) {
-  OrderedJson json;
+Json replay_json(const Recording& recording, const Replayed& replayed, bool same) {
+  Json json;
   json["scenario"] = recording.header.scenario;
   json["identical"] = same;
   json["records"] = recording.records;
   json["compared"] = replayed.compared;
   if (replayed.difference) {
     const RecordDifference& difference = *replayed.difference;
-    OrderedJson one;
+    Json one;
     one["record"] = difference.index;
     if (difference.expected) one["event"] = difference.expected->sequence;
     if (difference.expected) one["recorded"] = describe(*difference.expected);

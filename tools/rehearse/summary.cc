@@ -14,8 +14,8 @@
 namespace rehearse {
 namespace {
 
-OrderedJson per_step(const std::vector<StepRecord>& steps, const std::function<double(const StepRecord&)>& value) {
-  OrderedJson list = OrderedJson::array();
+Json per_step(const std::vector<StepRecord>& steps, const std::function<double(const StepRecord&)>& value) {
+  Json list = Json::array();
   for (const StepRecord& step : steps) list.push_back(json_number(value(step)));
   return list;
 }
@@ -32,12 +32,12 @@ constexpr MemoryField kMemoryFields[] = {
     {"communication_buffers", &RankMemory::communication_buffers},
 };
 
-OrderedJson memory_json(const std::vector<RankMemory>& memory) {
-  OrderedJson per_rank = OrderedJson::array();
-  OrderedJson max;
-  OrderedJson mean;
+Json memory_json(const std::vector<RankMemory>& memory) {
+  Json per_rank = Json::array();
+  Json max;
+  Json mean;
   for (std::size_t rank = 0; rank < memory.size(); ++rank) {
-    OrderedJson one;
+    Json one;
     one["rank"] = rank;
     for (const MemoryField& field : kMemoryFields) one[field.name] = (memory[rank].*field.bytes).count();
     per_rank.push_back(std::move(one));
@@ -52,17 +52,17 @@ OrderedJson memory_json(const std::vector<RankMemory>& memory) {
     max[field.name] = largest;
     mean[field.name] = sum / static_cast<double>(memory.size());
   }
-  OrderedJson json;
+  Json json;
   json["per_rank"] = std::move(per_rank);
   json["max"] = std::move(max);
   json["mean"] = std::move(mean);
   return json;
 }
 
-OrderedJson checkpoints_json(const std::vector<CheckpointRecord>& checkpoints) {
-  OrderedJson list = OrderedJson::array();
+Json checkpoints_json(const std::vector<CheckpointRecord>& checkpoints) {
+  Json list = Json::array();
   for (const CheckpointRecord& checkpoint : checkpoints) {
-    OrderedJson one;
+    Json one;
     one["step"] = checkpoint.step;
     one["directory"] = checkpoint.directory;
     one["bytes"] = total_bytes(checkpoint).count();
@@ -72,10 +72,10 @@ OrderedJson checkpoints_json(const std::vector<CheckpointRecord>& checkpoints) {
   return list;
 }
 
-OrderedJson communication_json(const std::vector<CommunicationRow>& rows) {
-  OrderedJson list = OrderedJson::array();
+Json communication_json(const std::vector<CommunicationRow>& rows) {
+  Json list = Json::array();
   for (const CommunicationRow& row : rows) {
-    OrderedJson one;
+    Json one;
     one["operation"] = name_of(row.operation);
     one["calls"] = row.calls;
     one["messages"] = row.messages;
@@ -86,8 +86,8 @@ OrderedJson communication_json(const std::vector<CommunicationRow>& rows) {
   return list;
 }
 
-OrderedJson transport_json(const TransportCounters& counters) {
-  OrderedJson json;
+Json transport_json(const TransportCounters& counters) {
+  Json json;
   json["messages"] = counters.messages;
   json["delivered"] = counters.delivered;
   json["retransmitted"] = counters.retransmitted;
@@ -111,10 +111,10 @@ OrderedJson transport_json(const TransportCounters& counters) {
 }
 
 // One digest of each component over all ranks and tensors, step by step; per rank and tensor they are in events.bin.
-OrderedJson state_digests_json(const std::vector<StepRecord>& steps) {
-  OrderedJson list = OrderedJson::array();
+Json state_digests_json(const std::vector<StepRecord>& steps) {
+  Json list = Json::array();
   for (const StepRecord& step : steps) {
-    OrderedJson one;
+    Json one;
     one["step"] = step.report.step;
     one["parameters"] = to_hex(step.parameters);
     one["gradients"] = to_hex(step.states.gradients);
@@ -128,10 +128,10 @@ OrderedJson state_digests_json(const std::vector<StepRecord>& steps) {
   return list;
 }
 
-OrderedJson faults_json(const std::vector<FaultRecord>& faults) {
-  OrderedJson list = OrderedJson::array();
+Json faults_json(const std::vector<FaultRecord>& faults) {
+  Json list = Json::array();
   for (const FaultRecord& fault : faults) {
-    OrderedJson one;
+    Json one;
     one["seconds"] = seconds_of(fault.time.since_start());
     if (fault.at.rank >= 0) one["rank"] = fault.at.rank;
     if (fault.at.step > 0) {
@@ -144,10 +144,10 @@ OrderedJson faults_json(const std::vector<FaultRecord>& faults) {
   return list;
 }
 
-OrderedJson guards_json(const std::vector<GuardRecord>& guards) {
-  OrderedJson list = OrderedJson::array();
+Json guards_json(const std::vector<GuardRecord>& guards) {
+  Json list = Json::array();
   for (const GuardRecord& guard : guards) {
-    OrderedJson one;
+    Json one;
     one["seconds"] = seconds_of(guard.time.since_start());
     one["step"] = guard.report.step;
     one["reaction"] = guard.report.reaction;
@@ -157,10 +157,10 @@ OrderedJson guards_json(const std::vector<GuardRecord>& guards) {
   return list;
 }
 
-OrderedJson waiting_json(const std::vector<WaitingRow>& rows) {
-  OrderedJson list = OrderedJson::array();
+Json waiting_json(const std::vector<WaitingRow>& rows) {
+  Json list = Json::array();
   for (const WaitingRow& row : rows) {
-    OrderedJson one;
+    Json one;
     one["rank"] = row.rank;
     one["activity"] = row.activity;
     one["waits_for"] = name_of(row.wait.kind);
@@ -179,10 +179,10 @@ OrderedJson waiting_json(const std::vector<WaitingRow>& rows) {
 
 }  // namespace
 
-OrderedJson recoveries_json(const std::vector<RecoveryRecord>& recoveries) {
-  OrderedJson list = OrderedJson::array();
+Json recoveries_json(const std::vector<RecoveryRecord>& recoveries) {
+  Json list = Json::array();
   for (const RecoveryRecord& recovery : recoveries) {
-    OrderedJson one;
+    Json one;
     one["kind"] = recovery.kind == RecoveryRecord::Kind::kRestart ? "restart" : "rollback";
     one["cause"] = recovery.cause;
     one["generation"] = recovery.generation;
@@ -203,10 +203,10 @@ OrderedJson recoveries_json(const std::vector<RecoveryRecord>& recoveries) {
   return list;
 }
 
-OrderedJson expectations_json(const std::vector<Verdict>& verdicts) {
-  OrderedJson list = OrderedJson::array();
+Json expectations_json(const std::vector<Verdict>& verdicts) {
+  Json list = Json::array();
   for (const Verdict& verdict : verdicts) {
-    OrderedJson one;
+    Json one;
     one["name"] = verdict.name;
     one["held"] = verdict.held;
     one["detail"] = verdict.detail;
@@ -218,7 +218,7 @@ OrderedJson expectations_json(const std::vector<Verdict>& verdicts) {
 std::string write_summary(const FinishedRun& run) {
   const Scenario& scenario = *run.scenario;
   const TrainingRecord& record = run.record;
-  OrderedJson json;
+  Json json;
   json["scenario"] = scenario.name;
   json["seed"] = scenario.seed;
   json["outcome"] = name_of(record.outcome);
@@ -247,9 +247,9 @@ std::string write_summary(const FinishedRun& run) {
   json["goodput"] = json_number(goodput_of(record));
   if (const auto interval = interval_report(scenario, record)) json["checkpoint_interval"] = interval_json(*interval);
   if (!record.evals.empty()) {
-    OrderedJson evals = OrderedJson::array();
+    Json evals = Json::array();
     for (const EvalRecord& eval : record.evals) {
-      evals.push_back(OrderedJson{{"step", eval.step}, {"loss", json_number(eval.loss)}});
+      evals.push_back(Json{{"step", eval.step}, {"loss", json_number(eval.loss)}});
     }
     json["eval_losses"] = std::move(evals);
   }
@@ -267,11 +267,11 @@ std::string write_summary(const FinishedRun& run) {
   json["expectations"] = expectations_json(run.verdicts);
   if (!record.violations.empty()) json["violations"] = record.violations;
   // What came from a user's file may hold any bytes: whatever is not UTF-8 is replaced.
-  return json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 std::string write_metrics_line(const StepRecord& step) {
-  OrderedJson json;
+  Json json;
   json["step"] = step.report.step;
   json["attempt"] = step.attempt;
   json["generation"] = step.generation;

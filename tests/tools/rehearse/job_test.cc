@@ -134,6 +134,10 @@ TEST(Job, AnInterruptEndsItAndItsSweepWith130) {
   const Ran ran = rehearse({"run", job_file(folder), "--out", folder / "out"}, at_once);
   EXPECT_EQ(ran.code, 130);
   EXPECT_EQ(parse_json(read_file(folder / "out/summary.json"))["outcome"], "INTERRUPTED");
+  int asked = 0;
+  const Ran second = rehearse({"run", job_file(folder), "--check-determinism"}, [&asked] { return ++asked > 1; });
+  EXPECT_EQ(second.code, 130);
+  EXPECT_THAT(second.out, HasSubstr("INTERRUPTED: interrupted in the second run"));
   EXPECT_EQ(rehearse({"run", job_file(folder), "--sweep", "job.checkpoint.every=2min,1h"}, at_once).code, 130);
 }
 
