@@ -23,6 +23,8 @@ class MemoryAccount {
   void release(MemoryKind kind, Bytes bytes);
   Bytes current(MemoryKind kind) const { return current_[static_cast<std::size_t>(kind)]; }
   Bytes peak(MemoryKind kind) const { return peak_[static_cast<std::size_t>(kind)]; }
+  // What another account has held at most counts as this one's; of what it holds now, nothing.
+  void take_peaks_of(const MemoryAccount& other) { peak_ = other.peak_; }
 
  private:
   std::array<Bytes, kMemoryKinds> current_{};

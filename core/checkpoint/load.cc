@@ -66,10 +66,12 @@ Task<Bytes> verify_common_files(Storage& storage, StoragePath directory, const M
 }
 
 void check_expected(const Manifest& manifest, const LoadRequest& request, const std::string& source) {
-  if (!request.reshard) {
-    check_matches(manifest, request.expected, source);
-  } else {
+  const auto& others = request.reshard_from;
+  if (manifest.arithmetic_sha256 != request.expected.arithmetic_sha256 &&
+      std::find(others.begin(), others.end(), manifest.arithmetic_sha256) != others.end()) {
     check_matches_for_resharding(manifest, request.expected, source);
+  } else {
+    check_matches(manifest, request.expected, source);
   }
   // Equal parameters, so a range outside them is a mistake of ours.
   for (const FlatRange& range : request.wanted) {

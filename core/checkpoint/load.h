@@ -23,9 +23,9 @@ struct LoadRequest {
       : expected(std::move(load_expected)), wanted(std::move(load_wanted)) {}
   ExpectedManifest expected;
   std::vector<FlatRange> wanted;  // the elements this rank will own: its shard, or all where it owns all
-  // Accepts a checkpoint of another world size, layout, sharding and arithmetic hash; parameters and dtype must still
-  // be the same.
-  bool reshard = false;
+  // Arithmetic hashes of the same job, cut in another way: a checkpoint with one of them is re-cut, whatever its world
+  // size, layout and sharding; parameters and dtype must still be the same.
+  std::vector<std::string> reshard_from;
 };
 
 struct LoadedCheckpoint {

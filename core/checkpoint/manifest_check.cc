@@ -224,7 +224,11 @@ void check_matches_for_resharding(const Manifest& manifest, const ExpectedManife
 }
 
 void check_matches(const Manifest& manifest, const ExpectedManifest& expected, const std::string& source) {
-  compare(source, "world_size", std::to_string(manifest.world_size), std::to_string(expected.world_size));
+  if (manifest.world_size != expected.world_size) {
+    throw InputError(source + ": world_size of the checkpoint is " + std::to_string(manifest.world_size) +
+                     ", of this job " + std::to_string(expected.world_size) +
+                     "; other ranks continue it where resharding is asked for (rehearse resume --reshard)");
+  }
   compare(source, "layout", text_of(manifest.layout), text_of(expected.layout));
   compare(source, "zero_stage", std::to_string(manifest.zero_stage), std::to_string(expected.zero_stage));
   check_matches_for_resharding(manifest, expected, source);

@@ -117,7 +117,9 @@ LoadRequest request_for(RankContext& context, DataParallel<T>& parallel, const C
     const std::int64_t flat = parallel.plan().units()[static_cast<std::size_t>(unit)].flat_offset;
     if (held.master.count > 0) wanted.emplace_back(flat + held.offset, held.master.count);
   }
-  return LoadRequest(std::move(expected), std::move(wanted));
+  LoadRequest request(std::move(expected), std::move(wanted));
+  request.reshard_from = plan.reshard_from;
+  return request;
 }
 
 // Copies what was loaded into what the rank holds; parameters are still to be restored from it.

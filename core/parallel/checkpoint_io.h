@@ -27,6 +27,8 @@ struct CheckpointPlan {
   std::int64_t keep = 0;  // newest that rotation keeps; 0: all
   ScheduleRecord schedule;
   std::string arithmetic_sha256;
+  // Of the same job, cut in other ways that it may continue from (LoadRequest).
+  std::vector<std::string> reshard_from;
   std::string scenario_sha256;
   std::string scenario_text;
   std::vector<CheckpointInput> inputs;

@@ -145,6 +145,12 @@ void DataParallel<T>::zero_gradients() {
 }
 
 template <class T>
+BufferView DataParallel<T>::unit_gradients(int unit) {
+  const auto u = static_cast<std::size_t>(unit);
+  return BufferView(gradients_[u], 0, plan_.units()[u].numel);
+}
+
+template <class T>
 void DataParallel<T>::zero_moments() {
   for (std::vector<Buffer>* units : {&m_, &v_}) {
     for (Buffer& unit : *units) {

@@ -61,6 +61,8 @@ class DataParallel {
   Task<> broadcast_parameters();
 
   void zero_gradients();
+  // A unit's real elements: the rank's own gradient after the backward passes and before reduce_gradients.
+  BufferView unit_gradients(int unit);
   // Sums gradients over the ranks: own chunks with stage 1, all with stage 0.
   // `error`: what this rank does wrong, for a fault plan.
   Task<> reduce_gradients(ProgramError error = ProgramError::kNone);

@@ -53,6 +53,8 @@ const char* name_of(CommError::Kind kind) {
       return "the generation was aborted";
     case CommError::Kind::kMismatch:
       return "the two ranks call different collectives";
+    case CommError::Kind::kFenced:
+      return "a newer generation of the job has taken over";
   }
   check_failed(__FILE__, __LINE__, "unknown kind of communication error");
 }

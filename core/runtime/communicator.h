@@ -76,7 +76,7 @@ struct Call {
 // How communication fails, the one exception type of every transport.
 class CommError : public std::runtime_error {
  public:
-  enum class Kind : std::uint8_t { kPeerLost, kTimeout, kAborted, kMismatch };
+  enum class Kind : std::uint8_t { kPeerLost, kTimeout, kAborted, kMismatch, kFenced };
   CommError(Kind kind, std::uint32_t group_id, std::uint32_t generation, std::uint64_t sequence, int rank, int peer,
             Operation operation, const std::string& detail = "");
 

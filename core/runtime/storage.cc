@@ -18,6 +18,8 @@ const char* name_of(StorageError::Kind kind) {
       return "no space left";
     case StorageError::Kind::kIo:
       return "input/output error";
+    case StorageError::Kind::kFenced:
+      return "a newer generation of the job has taken over";
   }
   check_failed(__FILE__, __LINE__, "unknown kind of storage error");
 }

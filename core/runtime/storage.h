@@ -25,7 +25,16 @@ struct StoragePath {
 
 class StorageError : public std::runtime_error {
  public:
-  enum class Kind : std::uint8_t { kNotFound, kExists, kNotADirectory, kIsADirectory, kNotEmpty, kNoSpace, kIo };
+  enum class Kind : std::uint8_t {
+    kNotFound,
+    kExists,
+    kNotADirectory,
+    kIsADirectory,
+    kNotEmpty,
+    kNoSpace,
+    kIo,
+    kFenced
+  };
   StorageError(Kind kind, const std::string& operation, const StoragePath& path);
   Kind kind() const { return kind_; }
 

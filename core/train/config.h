@@ -20,7 +20,8 @@ struct TrainConfig {
   DataConfig data;
   DType dtype = DType::kFloat32;
   std::int64_t steps = 0;
-  std::int64_t batch = 0;         // sequences per data-parallel rank and step
+  std::int64_t batch = 0;         // sequences per data-parallel rank and step, of a job of `data_ranks`
+  std::int64_t data_ranks = 0;    // a batch is that of so many ranks (batch_share.h); 0: of as many as there are
   std::int64_t accumulate = 1;    // equal consecutive microbatches that `batch` is cut in
   int zero_stage = 1;             // 0: all_reduce and full Adam; 1: sharded optimizer
   std::int64_t bucket_bytes = 0;  // size of the gradient units (design section 7); 0: one unit

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "core/base/check.h"
 #include "core/base/numbers.h"
@@ -28,21 +29,27 @@ std::string nonfinite_reason(const StepReport& report) {
   return "";
 }
 
-std::vector<int> changed_ranks(const StepReport& report) {
-  std::vector<int> ranks;
+std::vector<int> convicted_ranks(const StepReport& report) {
+  std::set<int> ranks;
   for (std::size_t rank = 0; rank < report.changed_state.size(); ++rank) {
-    if (report.changed_state[rank] != 0) ranks.push_back(static_cast<int>(rank));
+    if (report.changed_state[rank] != 0) ranks.insert(static_cast<int>(rank));
   }
-  return ranks;
+  for (const GradientDispute& dispute : report.disputes) {
+    if (dispute.wrong >= 0) ranks.insert(dispute.wrong);
+  }
+  return std::vector<int>(ranks.begin(), ranks.end());
 }
 
 std::string corruption_reason(const StepReport& report) {
   std::string text;
-  for (const int rank : changed_ranks(report)) {
-    text += (text.empty() ? "" : ", ") + std::string("the ") +
-            words_of(report.changed_state[static_cast<std::size_t>(rank)]) + " of rank " + std::to_string(rank);
+  for (std::size_t rank = 0; rank < report.changed_state.size(); ++rank) {
+    if (report.changed_state[rank] == 0) continue;
+    text += (text.empty() ? "" : ", ") + std::string("the ") + words_of(report.changed_state[rank]) + " of rank " +
+            std::to_string(rank);
   }
-  return text + " are not what the last update left";
+  if (!text.empty()) text += " are not what the last update left";
+  for (const GradientDispute& dispute : report.disputes) text += (text.empty() ? "" : "; ") + words_of(dispute);
+  return text;
 }
 
 std::string spike_reason(const GuardConfig& config, double loss, const GuardHistory& history) {
@@ -85,10 +92,12 @@ Judgement judge_step(const GuardConfig& config, const StepReport& report, const 
   Judgement judgement;
   // First of all: numbers that are wrong then follow from it.
   if (config.corruption.has_value()) {
-    judgement.convicted = changed_ranks(report);
-    if (!judgement.convicted.empty()) {
+    judgement.reason = corruption_reason(report);
+    if (!judgement.reason.empty()) {
+      judgement.convicted = convicted_ranks(report);
       judgement.reaction = *config.corruption;
-      judgement.reason = corruption_reason(report);
+      const bool nobody = judgement.convicted.empty();
+      if (nobody && judgement.reaction == Reaction::kEvict) judgement.reaction = Reaction::kRollback;
     }
   }
   if (judgement.reaction == Reaction::kGoOn && config.nonfinite.has_value()) {

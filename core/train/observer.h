@@ -11,6 +11,7 @@
 #include "core/model/layout.h"
 #include "core/optim/config.h"
 #include "core/parallel/shard_piece.h"
+#include "core/train/gradient_dispute.h"
 
 namespace rehearse {
 
@@ -38,6 +39,7 @@ struct StepReport {
   std::int64_t tokens = 0;  // over all ranks
   std::int64_t nonfinite_elements = 0;
   std::vector<std::uint32_t> changed_state;  // by rank, StateParts that were not as their last update left them
+  std::vector<GradientDispute> disputes;     // of the rank's own gradients, where they were computed twice
   bool skipped = false;                      // no update was made; `lr` is what it would have been
   TimePoint began;
   TimePoint ended;

@@ -8,6 +8,8 @@
 #include "core/data/token_source.h"
 #include "core/optim/clip.h"
 #include "core/parallel/data_parallel.h"
+#include "core/train/batch_share.h"
+#include "core/train/gradient_check.h"
 #include "core/train/initial_parameters.h"
 #include "core/train/microbatch.h"
 #include "core/train/recovery_points.h"
@@ -30,13 +32,14 @@ class Trainer {
         parallel_(context, model_.layout(), config_.zero_stage,
                   config_.bucket_bytes / static_cast<std::int64_t>(sizeof(T)), config_.adam.decay,
                   job.collective_timeout),
-        source_(make_token_source(config_.data, config_.seed, context.world_size(), config_.batch,
+        share_(share_of_batch(config_, context.world_size())),
+        source_(make_token_source(config_.data, config_.seed, static_cast<int>(data_ranks()), config_.batch,
                                   config_.model.context, config_.model.vocab)),
-        microbatch_(context, model_, config_.batch / config_.accumulate),
+        microbatch_(context, model_, share_.per_microbatch()),
         parameters_(parallel_.const_parameters()),
         parameter_view_(view(parallel_.parameters())),
         gradient_view_(view(parallel_.gradients())),
-        tokens_(static_cast<std::size_t>(config_.batch * sequence_length())),
+        tokens_(static_cast<std::size_t>(share_.sequences * sequence_length())),
         pieces_(parallel_.pieces()),
         const_pieces_(pieces_.begin(), pieces_.end()),
         points_(context, *job.policy, job.checkpoints.parent, job.checkpoints.keep, job.avoided),
@@ -50,6 +53,10 @@ class Trainer {
     memory_.activations = activations_;
     if (config_.guards.any()) counters_.guards = GuardHistory();
     if (config_.guards.corruption.has_value()) seal_.emplace(context, parallel_);
+    // One rank alone has nobody to ask.
+    if (config_.guards.recompute_every > 0 && context.world_size() > 1) {
+      check_.emplace(context, config_, share_, *source_, parallel_, microbatch_);
+    }
   }
 
   Task<RunResult> run() {
@@ -129,6 +136,14 @@ class Trainer {
 
   std::int64_t sequence_length() const { return config_.model.context + 1; }
 
+  std::int64_t data_ranks() const { return config_.data_ranks > 0 ? config_.data_ranks : context_.world_size(); }
+
+  // This rank's part of a batch.
+  template <class Fill>
+  void fetch(const Fill& fill) {
+    hand_out(share_, config_.batch, parallel_.rank(), std::span(tokens_), fill);
+  }
+
   TensorsView view(const ParameterTable<T>& table) const {
     TensorsView tensors;
     tensors.layout = &model_.layout();
@@ -199,6 +214,7 @@ class Trainer {
   // From a state that was made or loaded just now.
   Task<> begin_training() {
     if (seal_.has_value()) co_await seal_->seal_all();
+    checked_step_ = counters_.step;
     saver_.begin();
     job_.observer->on_start(context_.rank(), counters_.step, parameter_view_, state_digest());
     if (config_.eval_every > 0 && counters_.step == 0) co_await evaluate();
@@ -223,16 +239,13 @@ class Trainer {
   }
 
   void fetch_tokens() {
-    const auto length = static_cast<std::size_t>(sequence_length());
-    for (std::int64_t i = 0; i < config_.batch; ++i) {
-      source_->sequence(counters_.batch_index, parallel_.rank(), i,
-                        std::span(tokens_).subspan(static_cast<std::size_t>(i) * length, length));
-    }
+    fetch([this](int rank, std::int64_t index, std::span<std::int32_t> tokens) {
+      source_->sequence(counters_.batch_index, rank, index, tokens);
+    });
   }
 
   std::span<const std::int32_t> microbatch_tokens(std::int64_t index) const {
-    const std::size_t size = tokens_.size() / static_cast<std::size_t>(config_.accumulate);
-    return std::span(tokens_).subspan(static_cast<std::size_t>(index) * size, size);
+    return microbatch_of(share_, tokens_, index);
   }
 
   // One step: the batch in equal microbatches, the gradient averaged over ranks, one update where the guards agree.
@@ -253,8 +266,12 @@ class Trainer {
       error = disturbance()->program_error(moment(report.step, Phase::kReduce));
     }
     job_.observer->on_gradients(context_.rank(), report.step, tokens_, parameter_view_, gradient_view_);
+    if (check_.has_value() && check_->is_due(report.step)) {
+      report.disputes = co_await check_->run(report.step, report.batch_index);
+      if (report.disputes.empty()) checked_step_ = report.step;
+    }
     co_await parallel_.reduce_gradients(error);
-    const auto tokens = static_cast<double>(config_.batch * config_.model.context);
+    const auto tokens = static_cast<double>(share_.sequences * config_.model.context);
     const StepSums own = co_await parallel_.measure(loss, tokens);
     const std::vector<StepSums> sums = co_await parallel_.exchange_sums(own);
     const double divisor = collect(sums, report);
@@ -270,7 +287,8 @@ class Trainer {
       refuse(judgement, report);
       co_return judgement;
     }
-    const std::string problem = co_await points_.judged_well();
+    if (!check_.has_value()) checked_step_ = report.step;
+    const std::string problem = co_await points_.judged_well(checked_step_);
     report_problem(problem);
     if (!seal_.has_value()) enter(report.step, Phase::kOptimizer);
     job_.observer->on_reduced(context_.rank(), report.step, const_pieces_);
@@ -347,8 +365,8 @@ class Trainer {
   // The mean loss of this rank's batch; gradients of it are in parallel_.
   Task<double> forward_backward(std::int64_t step) {
     double loss = 0;
-    const double scale = 1.0 / static_cast<double>(config_.accumulate);
-    for (std::int64_t i = 0; i < config_.accumulate; ++i) {
+    const double scale = share_.loss_scale();
+    for (std::int64_t i = 0; i < share_.microbatches; ++i) {
       const std::span<const std::int32_t> tokens = microbatch_tokens(i);
       // What strikes a phase strikes the first microbatch of it.
       enter(step, Phase::kForward, i == 0);
@@ -362,17 +380,15 @@ class Trainer {
 
   // The loss on the held-out batch, in the same microbatches.
   Task<> evaluate() {
-    const auto length = static_cast<std::size_t>(sequence_length());
-    for (std::int64_t i = 0; i < config_.batch; ++i) {
-      source_->eval_sequence(parallel_.rank(), i,
-                             std::span(tokens_).subspan(static_cast<std::size_t>(i) * length, length));
-    }
+    fetch([this](int rank, std::int64_t index, std::span<std::int32_t> tokens) {
+      source_->eval_sequence(rank, index, tokens);
+    });
     double loss = 0;
-    for (std::int64_t i = 0; i < config_.accumulate; ++i) {
+    for (std::int64_t i = 0; i < share_.microbatches; ++i) {
       const double one = co_await microbatch_.forward(parameters_, microbatch_tokens(i));
       loss += one;
     }
-    const StepSums own(loss / static_cast<double>(config_.accumulate), 0, 0, 0);
+    const StepSums own(loss / static_cast<double>(share_.microbatches), 0, 0, 0);
     const std::vector<StepSums> sums = co_await parallel_.exchange_sums(own);
     StepReport report;
     collect(sums, report);
@@ -384,6 +400,7 @@ class Trainer {
   const TrainConfig& config_;
   MiniGpt<T> model_;
   DataParallel<T> parallel_;
+  BatchShare share_;
   std::unique_ptr<TokenSource> source_;
   Microbatch<T> microbatch_;
   ParameterTable<const T> parameters_;
@@ -398,6 +415,8 @@ class Trainer {
   std::int64_t rollbacks_ = 0;  // of this generation
   RecoveryPoints points_;
   std::optional<StateSeal<T>> seal_;
+  std::optional<GradientCheck<T>> check_;
+  std::int64_t checked_step_ = 0;  // the last whose gradients all ranks agree on, as far as they are asked
   Saver<T> saver_;
 };
 

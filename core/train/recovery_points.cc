@@ -29,7 +29,7 @@ CheckpointChoice RecoveryPoints::choice() {
   choice.on_damaged_trust = [this](const std::string& problem) { problem_ = "no checkpoint is trusted: " + problem; };
   choice.on_trust = [this](const std::vector<std::int64_t>& named) { named_ = named; };
   stored_.clear();
-  waits_for_trust_.reset();
+  wait_for_trust_.clear();
   return choice;
 }
 
@@ -85,25 +85,28 @@ std::vector<std::int64_t> RecoveryPoints::must_keep(std::int64_t step) const {
   points.push_back(point(step, policy_.trusts_at_once()));
   std::vector<std::int64_t> steps = policy_.must_keep(points);
   // It may have been trusted by the time that this step's is.
-  if (waits_for_trust_.has_value()) steps.push_back(*waits_for_trust_);
+  if (!wait_for_trust_.empty()) steps.push_back(wait_for_trust_.back());
   return steps;
 }
 
 void RecoveryPoints::saved(std::int64_t step, const std::vector<std::int64_t>& deleted) {
   std::erase(avoided_, step);
   std::erase(told_to_avoid_, step);
-  std::erase_if(trusted_, [&](std::int64_t one) { return one == step || contains(deleted, one); });
+  const auto is_gone = [&](std::int64_t one) { return one == step || contains(deleted, one); };
+  std::erase_if(trusted_, is_gone);
+  std::erase_if(wait_for_trust_, is_gone);
   if (policy_.trusts_at_once()) {
     trusted_.push_back(step);
   } else {
-    waits_for_trust_ = step;
+    wait_for_trust_.push_back(step);
   }
 }
 
-Task<std::string> RecoveryPoints::judged_well() {
-  if (!waits_for_trust_.has_value()) co_return "";
-  trusted_.push_back(*waits_for_trust_);
-  waits_for_trust_.reset();
+Task<std::string> RecoveryPoints::judged_well(std::int64_t checked_step) {
+  const auto first_newer = std::upper_bound(wait_for_trust_.begin(), wait_for_trust_.end(), checked_step);
+  if (first_newer == wait_for_trust_.begin()) co_return "";
+  trusted_.insert(trusted_.end(), wait_for_trust_.begin(), first_newer);
+  wait_for_trust_.erase(wait_for_trust_.begin(), first_newer);
   std::string problem = co_await store_trust();
   co_return problem;
 }

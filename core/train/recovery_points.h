@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,8 +35,10 @@ class RecoveryPoints {
   std::vector<std::int64_t> must_keep(std::int64_t step) const;
   // A checkpoint is committed, and rotation took others away.
   void saved(std::int64_t step, const std::vector<std::int64_t>& deleted);
-  // The step after the latest checkpoint was judged well, so that it may be gone back to.
-  Task<std::string> judged_well();
+  // A step after the latest checkpoint was judged well, so that it may be gone back to: if it is not newer than
+  // `checked_step`, the last step whose gradients are known to be right. A machine that computes wrong may have done so
+  // since then.
+  Task<std::string> judged_well(std::int64_t checked_step);
 
  private:
   std::vector<std::int64_t> order(const std::vector<StoredCheckpoint>& stored);
@@ -51,7 +52,7 @@ class RecoveryPoints {
   std::vector<std::int64_t> told_to_avoid_;
   std::vector<std::int64_t> avoided_;                      // that led to the same failure twice
   std::pair<std::int64_t, std::int64_t> failure_{-1, -1};  // the latest: resumed and failed step
-  std::optional<std::int64_t> waits_for_trust_;            // the checkpoint that the next good step makes trusted
+  std::vector<std::int64_t> wait_for_trust_;               // checkpoints that a good step makes trusted, ascending
   std::vector<std::int64_t> trusted_;                      // on rank 0, ascending
   std::vector<std::int64_t> named_;                        // on rank 0: whom the list in the storage names
   std::string problem_;                                    // on rank 0: why no checkpoint is trusted

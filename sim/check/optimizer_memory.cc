@@ -1,5 +1,7 @@
 #include "sim/check/optimizer_memory.h"
 
+#include <algorithm>
+
 #include "core/model/layout.h"
 
 namespace rehearse {
@@ -25,8 +27,10 @@ Bytes expected_optimizer_bytes(const TrainConfig& config, int ranks) {
 }
 
 std::optional<std::string> check_optimizer_memory(const TrainConfig& config,
-                                                  const std::vector<Bytes>& optimizer_by_rank) {
-  const Bytes expected = expected_optimizer_bytes(config, static_cast<int>(optimizer_by_rank.size()));
+                                                  const std::vector<Bytes>& optimizer_by_rank,
+                                                  const std::vector<int>& earlier_ranks) {
+  Bytes expected = expected_optimizer_bytes(config, static_cast<int>(optimizer_by_rank.size()));
+  for (const int ranks : earlier_ranks) expected = std::max(expected, expected_optimizer_bytes(config, ranks));
   for (std::size_t rank = 0; rank < optimizer_by_rank.size(); ++rank) {
     if (optimizer_by_rank[rank] == expected) continue;
     return "rank " + std::to_string(rank) + " holds " + std::to_string(optimizer_by_rank[rank].count()) +

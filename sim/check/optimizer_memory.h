@@ -17,6 +17,7 @@ Bytes expected_optimizer_bytes(const TrainConfig& config, int ranks);
 //
 // Does not cover: memory that is not in Buffers.
 std::optional<std::string> check_optimizer_memory(const TrainConfig& config,
-                                                  const std::vector<Bytes>& optimizer_by_rank);
+                                                  const std::vector<Bytes>& optimizer_by_rank,
+                                                  const std::vector<int>& earlier_ranks = {});
 
 }  // namespace rehearse

@@ -27,6 +27,8 @@ class ReplicaAgreement : public Invariant {
 
   // The job starts again: steps that not all ranks had finished never will be.
   void restart() { open_.clear(); }
+  // With so many ranks from now on.
+  void set_ranks(int ranks) { ranks_ = ranks; }
 
   // Of the parameters after a step that every rank has finished (or at the start), as the last rank had them.
   struct Parameters {

@@ -10,7 +10,9 @@
 #include "core/base/check.h"
 #include "core/base/digest.h"
 #include "sim/cluster/job_checkpoints.h"
+#include "sim/cluster/placement.h"
 #include "sim/cluster/rate_failures.h"
+#include "sim/fault/supervisor_links.h"
 #include "sim/kernel/kernel.h"
 
 namespace rehearse {
@@ -20,6 +22,7 @@ namespace {
 struct TimedFailure {
   TimePoint time;
   int rank = 0;
+  FailureDomain domain;
   FailureKind kind = FailureKind::kProcess;
 };
 
@@ -32,6 +35,7 @@ std::vector<TimedFailure> timed_failures(const FaultPlan& plan) {
     one.rank = fault.when.at.rank;
     if (const auto* crash = std::get_if<CrashFault>(&fault.kind)) {
       one.kind = crash->kind == CrashKind::kHost ? FailureKind::kHost : FailureKind::kProcess;
+      one.domain = crash->domain;
     } else {
       CHECK(std::holds_alternative<HangFault>(fault.kind));
       one.kind = FailureKind::kHang;
@@ -41,15 +45,15 @@ std::vector<TimedFailure> timed_failures(const FaultPlan& plan) {
   return all;
 }
 
-// What has become of a rank, in words.
-const char* fate_of(FailureKind kind) {
+// What has become of whom, in words.
+std::string fate_of(const DomainLoss& loss, FailureKind kind) {
   switch (kind) {
     case FailureKind::kProcess:
-      return " crashed";
+      return words_of(loss.ranks) + " crashed";
     case FailureKind::kHost:
-      return " was lost with its host";
+      return cause_words(loss);
     case FailureKind::kHang:
-      return " hung";
+      return words_of(loss.ranks) + " hung";
   }
   check_failed(__FILE__, __LINE__, "unknown kind of a failure");
 }
@@ -63,15 +67,19 @@ class JobModel : private EventSink {
  public:
   JobModel(const Scenario& scenario, const RecoveryPolicy& policy)
       : job_(*scenario.job),
+        ranks_(scenario.ranks),
+        hosts_(scenario.hosts),
         recovery_(scenario.recovery),
         latency_(scenario.network.latency),
+        links_({}, latency_, scenario.recovery.heartbeat_interval, scenario.recovery.heartbeat_timeout),
         policy_(policy),
         checkpoints_(policy, job_.keep),
         timed_(timed_failures(scenario.faults)),
         rate_failures_(kernel_, scenario.faults.rates, scenario.ranks, scenario.seed,
                        [this](const FailureCause& cause, const DrawnFailure& failure) {
-                         strike(failure.rank, cause.kind, cause.words);
-                       }) {}
+                         strike(FailureDomain(), failure.rank, cause.kind, cause.words);
+                       }),
+        spares_(scenario.recovery.spares) {}
 
   JobRecord run(const std::function<bool()>& interrupted) {
     kernel_.process_started();
@@ -148,7 +156,7 @@ class JobModel : private EventSink {
       case Event::kRestart:
         return on_restart();
       case Event::kFailure:
-        return strike(timed_[number].rank, timed_[number].kind, "");
+        return strike(timed_[number].domain, timed_[number].rank, timed_[number].kind, "");
       case Event::kTimeUp:
         interrupt();
         note("time is up", standing_);
@@ -161,6 +169,7 @@ class JobModel : private EventSink {
   void begin_training(Duration delay) {
     doing_ = Doing::kStarting;
     began_ = kernel_.now();
+    started_ = began_;
     schedule(began_ + delay, Event::kStarted, ++activity_);
   }
 
@@ -231,21 +240,28 @@ class JobModel : private EventSink {
     train();
   }
 
-  // A failure finds nobody where the rank is down.
-  void strike(int rank, FailureKind kind, const std::string& words) {
-    if (supervision_ == Supervision::kWaiting || dead_.contains(rank)) return;
+  // A failure finds nobody where the rank, or all of a host, is down.
+  void strike(const FailureDomain& domain, int rank, FailureKind kind, const std::string& words) {
+    DomainLoss loss = loss_of_rank(rank);
+    if (kind == FailureKind::kHost) loss = loss_of(domain, rank, hosts_, ranks_);
+    bool any = false;
+    for (int one = loss.ranks.first; one < loss.ranks.end(); ++one) any = any || !dead_.contains(one);
+    if (supervision_ == Supervision::kWaiting || !any) return;
     RankFailure failure;
     failure.time = kernel_.now();
-    failure.rank = rank;
+    failure.ranks = loss.ranks;
     failure.kind = kind;
     failure.cause = words;
     record_.failures.push_back(failure);
-    note("loses rank", rank);
-    dead_.insert(rank);
+    for (int one = loss.ranks.first; one < loss.ranks.end(); ++one) {
+      note("loses rank", one);
+      dead_.insert(one);
+      if (kind == FailureKind::kHost) lost_.insert(hosts_.host_of(one));
+    }
     interrupt();
     // Rank 0 goes on alone with what all have written.
-    if (rank == 0 || !written_) ++publication_;
-    fail("rank " + std::to_string(rank) + fate_of(kind), time_until_heard(kind));
+    if (loss.ranks.contains(0) || !written_) ++publication_;
+    fail(fate_of(loss, kind), time_until_heard(kind));
   }
 
   Duration time_until_heard(FailureKind kind) const {
@@ -253,7 +269,7 @@ class JobModel : private EventSink {
       case FailureKind::kProcess:
         return latency_;
       case FailureKind::kHost:
-        return recovery_.heartbeat_timeout;
+        return *links_.missed(0, started_, kernel_.now()) - kernel_.now();
       case FailureKind::kHang:
         return recovery_.collective_timeout + latency_;
     }
@@ -310,8 +326,18 @@ class JobModel : private EventSink {
       note("is given up after step", standing_);
       return end();
     }
+    const std::vector<int> lost(lost_.begin(), lost_.end());
+    // A job has as many ranks as ever: those without a spare wait for their hosts.
+    const auto placement = place_ranks(recovery_, hosts_, ranks_, spares_, lost, [](int) { return true; });
+    spares_ = placement->spares;
+    open_.ranks = placement->ranks;
+    open_.on_spares = placement->on_spares;
+    open_.hosts_on_spares = placement->hosts_on_spares;
+    open_.spares_left = placement->spares;
     supervision_ = Supervision::kWaiting;
-    schedule(kernel_.now() + decision.delay, Event::kRestart, 0);
+    // As the supervisor does: the agents say that they are there, and hear that they shall start.
+    const Duration delay = placement->at_once ? Duration() : decision.delay;
+    schedule(kernel_.now() + std::max(delay, latency_ * 2), Event::kRestart, 0);
   }
 
   void on_restart() {
@@ -324,6 +350,7 @@ class JobModel : private EventSink {
     }
     supervision_ = Supervision::kRunning;
     dead_.clear();
+    lost_.clear();
     note("starts generation", generation_);
     resume_at_ = checkpoints_.go_back();
     record_.recoveries.push_back(open_);
@@ -342,8 +369,11 @@ class JobModel : private EventSink {
   }
 
   const JobConfig& job_;
+  int ranks_;
+  HostLayout hosts_;
   const RecoveryConfig& recovery_;
   Duration latency_;
+  ControlLinks links_;
   const RecoveryPolicy& policy_;
   JobCheckpoints checkpoints_;
   Kernel kernel_;
@@ -359,8 +389,11 @@ class JobModel : private EventSink {
   std::int64_t standing_ = 0;              // the last step that is done
   std::optional<std::int64_t> resume_at_;  // the checkpoint that the ranks load
   std::set<int> dead_;                     // ranks, since they were started
+  std::set<int> lost_;                     // hosts, since then
+  int spares_;
 
   Supervision supervision_ = Supervision::kRunning;
+  TimePoint started_;  // the ranks of this generation
   TimePoint heard_at_;
   TimePoint down_since_;
   std::uint32_t generation_ = 0;

@@ -14,10 +14,10 @@
 
 namespace rehearse {
 
-// A failure that found its rank up.
+// A failure that found somebody up.
 struct RankFailure {
   TimePoint time;
-  int rank = 0;
+  RankRange ranks;  // several where they were lost with their host or rack
   FailureKind kind = FailureKind::kProcess;
   std::string cause;  // of the rate that drew it; empty for one that the scenario names
 };

@@ -19,26 +19,32 @@ TrainJob make_job(const Scenario& scenario, const std::optional<ResumeFrom>& res
   job.disturbance = disturbance;
   if (resume.has_value()) job.resume_from = resume->step;
   job.checkpoints = make_checkpoint_plan(scenario.train);
-  job.checkpoints.arithmetic_sha256 = scenario.arithmetic_sha256;
-  job.checkpoints.scenario_sha256 = scenario.scenario_sha256;
+  if (resume.has_value() && !resume->reshard_from.empty()) job.checkpoints.reshard_from = {resume->reshard_from};
+  describe_scenario(scenario, job.checkpoints);
+  return job;
+}
+
+void describe_scenario(const Scenario& scenario, CheckpointPlan& plan) {
+  plan.arithmetic_sha256 = scenario.arithmetic_sha256;
+  plan.scenario_sha256 = scenario.scenario_sha256;
   // The copy names every file it needs as the checkpoint will hold it; what is too large to copy stays where it is.
   ScenarioCopy copy = make_scenario_copy(scenario);
-  job.checkpoints.scenario_text = std::move(copy.text);
+  plan.scenario_text = std::move(copy.text);
+  plan.inputs.clear();
   for (const CopiedFile& file : copy.files) {
     CheckpointInput input;
     input.path = file.path;
     input.sha256 = sha256_hex(*file.contents);
     input.contents = file.contents;
-    job.checkpoints.inputs.push_back(input);
+    plan.inputs.push_back(input);
   }
   for (const InputFile& file : copy.left_out) {
     CheckpointInput input;
     input.path = file.path;
     input.sha256 = file.sha256;
     input.contents = file.contents;
-    job.checkpoints.inputs.push_back(input);
+    plan.inputs.push_back(input);
   }
-  return job;
 }
 
 RunState run_state_of(const ResumeFrom& resume) {

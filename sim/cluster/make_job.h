@@ -12,6 +12,9 @@ namespace rehearse {
 TrainJob make_job(const Scenario& scenario, const std::optional<ResumeFrom>& resume, TrainObserver* observer,
                   Disturbance* disturbance, const RecoveryPolicy* policy);
 
+// What a checkpoint says of the scenario that saves it: the copy of it, and its hashes.
+void describe_scenario(const Scenario& scenario, CheckpointPlan& plan);
+
 // What the plan's faults had come to when the checkpoint was saved, and when that was.
 RunState run_state_of(const ResumeFrom& resume);
 

@@ -45,9 +45,9 @@ void RateFailures::on_event(std::uint64_t argument) {
   strike_(rates_[source].causes[failure.cause], failure);
 }
 
-std::string words_of(const FailureCause& cause) {
+std::string words_of(const FailureCause& cause, const DomainLoss& loss) {
   std::string text = cause.kind == FailureKind::kProcess ? "the process crashes"
-                     : cause.kind == FailureKind::kHost  ? "the host is lost"
+                     : cause.kind == FailureKind::kHost  ? event_words(loss)
                                                          : "the rank hangs";
   if (!cause.words.empty()) text += ": " + cause.words;
   return text;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/fault/config.h"
+#include "sim/fault/failure_domains.h"
 #include "sim/fault/failure_rates.h"
 #include "sim/kernel/kernel.h"
 
@@ -43,7 +44,7 @@ class RateFailures : private EventSink {
   TimePoint began_;
 };
 
-// "the process crashes: GPU HBM3 memory"
-std::string words_of(const FailureCause& cause);
+// "the process crashes: GPU HBM3 memory". `loss`: of a host.
+std::string words_of(const FailureCause& cause, const DomainLoss& loss);
 
 }  // namespace rehearse

@@ -43,7 +43,7 @@ void Recorder::on_start(int rank, std::int64_t step, const TensorsView&, Digest1
   ++ranks_started_;
   if (step == record_.first_step - 1) {
     record_.start_optimizer_state[rank] = optimizer_state;
-    if (ranks_started_ == scenario_.ranks) record_.start_parameters = agreement_.after(step).digest;
+    if (ranks_started_ == world_->ranks()) record_.start_parameters = agreement_.after(step).digest;
   }
   if (!recovering_) return;
   RecoveryRecord& recovery = record_.recoveries.back();
@@ -53,7 +53,7 @@ void Recorder::on_start(int rank, std::int64_t step, const TensorsView&, Digest1
     // It may have been published without rank 0 having come to say so.
     if (recovery.from_checkpoint && step >= record_.first_step && !is_committed(step)) commit(step);
   }
-  if (ranks_started_ < scenario_.ranks) return;
+  if (ranks_started_ < world_->ranks()) return;
   recovery.resumed = world_->now();
   recovery.resumed_step = step;
   recovery.last_step = std::max(recovery.last_step, step);
@@ -149,7 +149,7 @@ void Recorder::on_step(int, const StepReport& report, const TensorsView&, std::s
   const TimePoint began = std::min(open_step_.report.began, report.began);
   open_step_.report = report;
   open_step_.report.began = began;
-  if (++ranks_in_step_ < scenario_.ranks) return;
+  if (++ranks_in_step_ < world_->ranks()) return;
   ranks_in_step_ = 0;
   open_step_.param_norm = agreement_.after(report.step).norm;
   open_step_.parameters = agreement_.after(report.step).digest;
@@ -282,7 +282,7 @@ std::vector<CommunicationRow> communication_of(World& world, const std::vector<s
   for (int o = 0; o < kOperations; ++o) {
     CommunicationRow row;
     row.operation = static_cast<Operation>(o);
-    for (int rank = 0; rank < world.ranks(); ++rank) {
+    for (int rank = 0; rank < world.most_ranks(); ++rank) {
       const TrafficCounters& counters = world.network().counters(rank, row.operation);
       const RankTracer& tracer = *tracers[static_cast<std::size_t>(rank)];
       row.calls = std::max(row.calls, tracer.calls(row.operation));

@@ -1,5 +1,6 @@
 #include "sim/cluster/run_outcome.h"
 
+#include <algorithm>
 #include <exception>
 #include <new>
 
@@ -68,6 +69,38 @@ void conclude(World& world, RunEnd end, bool interrupted, TrainingRecord& record
   } catch (const std::exception& failure) {
     record.failure = failure.what();
   }
+}
+
+double goodput_of(const TrainingRecord& record) {
+  Duration useful;
+  TimePoint counted;  // a rank may begin a step before another has ended the one before
+  for (const StepRecord& step : record.steps) {
+    const TimePoint began = TimePoint::at(step.report.ended.since_start() - step.step_seconds);
+    const TimePoint from = std::max(began, counted);
+    if (step.report.ended <= from) continue;
+    useful = useful + (step.report.ended - from);
+    counted = step.report.ended;
+  }
+  const Duration all = record.simulated.since_start();
+  return all.ps() == 0 ? 0 : static_cast<double>(useful.ps()) / static_cast<double>(all.ps());
+}
+
+void tell_supervisor_links(const std::vector<SupervisorLinkFault>& faults, TimePoint end, TrainingRecord& record) {
+  for (const SupervisorLinkFault& fault : faults) {
+    const std::string what = text_of(fault) + (fault.delay.has_value() ? " takes " + to_string(*fault.delay) + " longer"
+                                                                       : std::string(" loses everything"));
+    if (fault.from > end) {
+      record.faults_not_struck.push_back(what + " from " + to_string(fault.from.since_start()) + " on");
+      continue;
+    }
+    FaultRecord told;
+    told.at.rank = -1;
+    told.time = fault.from;
+    told.what = what + (fault.until.has_value() ? ", until " + to_string(fault.until->since_start()) : "");
+    record.faults.push_back(told);
+  }
+  std::stable_sort(record.faults.begin(), record.faults.end(),
+                   [](const FaultRecord& a, const FaultRecord& b) { return a.time < b.time; });
 }
 
 }  // namespace rehearse

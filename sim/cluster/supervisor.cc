@@ -7,25 +7,48 @@
 #include "core/base/check.h"
 #include "core/base/error.h"
 #include "core/train/rank_main.h"
+#include "sim/cluster/placement.h"
 
 namespace rehearse {
 namespace {
 
-// An event's argument: what it is in the low byte; above it the generation, or the rank and the kind of a crash.
-enum class Happening : std::uint64_t { kHeard, kStop, kStart, kCrash, kHang, kPowerLoss };
+// An event's argument: what it is in the low byte; above it the generation, the rank, the index of a loss, or a rank
+// and its generation.
+enum class Happening : std::uint64_t {
+  kHeard,
+  kStop,
+  kStart,
+  kCrash,
+  kHang,
+  kPowerLoss,
+  kLoss,
+  kMissed,
+  kOrder,
+  kLate,
+  kOver
+};
 
 std::uint64_t argument_of(Happening event, std::uint64_t rest) { return static_cast<std::uint64_t>(event) | rest << 8; }
+
+std::uint64_t rank_of_generation(int rank, std::uint32_t generation) {
+  return static_cast<std::uint64_t>(rank) << 32 | generation;
+}
 
 EventKind kind_of(Happening event) {
   switch (event) {
     case Happening::kHeard:
+    case Happening::kMissed:
+    case Happening::kLate:
       return EventKind::kDetected;
     case Happening::kStop:
+    case Happening::kOrder:
+    case Happening::kOver:
       return EventKind::kStopped;
     case Happening::kStart:
       return EventKind::kRestart;
     case Happening::kCrash:
     case Happening::kPowerLoss:
+    case Happening::kLoss:
       return EventKind::kCrash;
     case Happening::kHang:
       return EventKind::kHang;
@@ -33,33 +56,24 @@ EventKind kind_of(Happening event) {
   check_failed(__FILE__, __LINE__, "unknown event of the supervisor");
 }
 
-// A failure in words without the numbers of its messages, calls and times, which differ from one time to the next. Who
-// failed stands before the colon.
-std::string kind_of_failure(std::string cause) {
-  const std::size_t colon = std::min(cause.find(':'), cause.size());
-  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-  cause.erase(std::remove_if(cause.begin() + static_cast<std::ptrdiff_t>(colon), cause.end(), is_digit), cause.end());
-  return cause;
-}
-
 }  // namespace
 
-std::optional<std::int64_t> blamed_checkpoint(const RecoveryRecord& before, const RecoveryRecord& now) {
-  const bool same = kind_of_failure(before.cause) == kind_of_failure(now.cause) && before.last_step == now.last_step;
-  const bool loaded = before.from_checkpoint && before.resumed > before.failed;
-  if (!same || !loaded) return std::nullopt;
-  return before.resumed_step;
-}
-
 Supervisor::Supervisor(World& world, const RecoveryConfig& config, const RecoveryPolicy& policy, Duration latency,
-                       RankProgram program, std::function<void(const RecoveryRecord&)> on_restart)
+                       std::vector<SupervisorLinkFault> link_faults, RankProgram program,
+                       std::function<void(const RecoveryRecord&)> on_restart)
     : world_(world),
       config_(config),
       policy_(policy),
       latency_(latency),
+      links_(std::move(link_faults), latency, config.heartbeat_interval, config.heartbeat_timeout),
       program_(std::move(program)),
-      on_restart_(std::move(on_restart)) {
+      on_restart_(std::move(on_restart)),
+      spares_(config.spares) {
   world_.set_end_listener([this](int rank, const std::exception_ptr& error) { on_rank_end(rank, error); });
+  world_.set_abandoned_end_listener([this](int rank, std::uint32_t generation, const std::exception_ptr& error) {
+    const std::string why = error == nullptr ? "its program is over" : cause_of(rank, error);
+    note(rank, generation, "ends by itself: " + (why.empty() ? "it failed" : why));
+  });
 }
 
 std::string Supervisor::cause_of(int rank, const std::exception_ptr& error) const {
@@ -82,34 +96,85 @@ std::string Supervisor::cause_of(int rank, const std::exception_ptr& error) cons
   }
 }
 
-void Supervisor::start() { world_.start_all(program_); }
+void Supervisor::set_hosts(const HostLayout& hosts) {
+  hosts_ = hosts;
+  links_.set_ranks_per_host(hosts.ranks_per_host);
+}
+
+void Supervisor::start() {
+  watch_heartbeats();
+  world_.start_all(program_);
+}
+
+void Supervisor::watch_heartbeats() {
+  started_ = world_.now();
+  if (links_.empty()) return;
+  for (int rank = 0; rank < world_.ranks(); ++rank) {
+    const std::optional<TimePoint> missed = links_.missed(rank, started_, std::nullopt);
+    if (!missed.has_value()) continue;
+    world_.kernel().schedule(*missed, this, argument_of(Happening::kMissed, rank_of_generation(rank, generation_)));
+  }
+}
+
+TimePoint Supervisor::time_heard(int rank) const {
+  const std::optional<TimePoint> told = links_.arrival(rank, ControlWay::kToSupervisor, world_.now());
+  const std::optional<TimePoint> missed = links_.missed(rank, started_, std::nullopt);
+  if (!told.has_value()) return missed.value_or(world_.now() + config_.heartbeat_timeout);
+  return missed.has_value() ? std::min(*told, *missed) : *told;
+}
 
 void Supervisor::on_rank_end(int rank, std::exception_ptr error) {
-  if (error == nullptr) return;
+  if (error == nullptr) return end_fenced_soon();
   const std::string cause = cause_of(rank, error);
   // What the others fail of then follows from it.
   if (cause.empty()) hopeless_ = true;
-  fail(cause, latency_);
+  if (hopeless_) end_fenced_soon();
+  fail(cause, time_heard(rank));
 }
 
-void Supervisor::crash_soon(int rank, CrashKind kind) {
-  const std::uint64_t what = static_cast<std::uint64_t>(rank) << 8 | static_cast<std::uint64_t>(kind);
+void Supervisor::crash_soon(int rank) {
   world_.doom(rank);
-  world_.kernel().schedule(world_.now(), this, argument_of(Happening::kCrash, what));
+  world_.kernel().schedule(world_.now(), this, argument_of(Happening::kCrash, static_cast<std::uint64_t>(rank)));
+}
+
+void Supervisor::lose_soon(const DomainLoss& loss) {
+  for (int rank = loss.ranks.first; rank < loss.ranks.end(); ++rank) world_.doom(rank);
+  losses_.push_back(loss);
+  world_.kernel().schedule(world_.now(), this, argument_of(Happening::kLoss, losses_.size() - 1));
 }
 
 void Supervisor::hang_soon(int rank) {
   world_.doom(rank);
-  world_.kernel().schedule(world_.now(), this, argument_of(Happening::kHang, static_cast<std::uint64_t>(rank) << 8));
+  world_.kernel().schedule(world_.now(), this, argument_of(Happening::kHang, static_cast<std::uint64_t>(rank)));
 }
 
 void Supervisor::crash(int rank, CrashKind kind) {
+  if (kind == CrashKind::kHost) return lose(loss_of(FailureDomain(), rank, hosts_, world_.ranks()));
   if (world_.state(rank) != World::RankState::kRunning) return;
   // Before the process goes: with the last one the simulation would end.
-  const std::string cause =
-      "rank " + std::to_string(rank) + (kind == CrashKind::kProcess ? " crashed" : " was lost with its host");
-  fail(cause, kind == CrashKind::kProcess ? latency_ : config_.heartbeat_timeout);
-  world_.crash(rank, kind);
+  fail("rank " + std::to_string(rank) + " crashed", time_heard(rank));
+  world_.crash(rank, CrashKind::kProcess);
+}
+
+TimePoint Supervisor::time_missed(const RankRange& ranks) const {
+  std::optional<TimePoint> first;
+  for (int rank = ranks.first; rank < ranks.end(); ++rank) {
+    const TimePoint missed = *links_.missed(rank, started_, world_.now());
+    first = std::min(first.value_or(missed), missed);
+  }
+  return first.value();
+}
+
+void Supervisor::lose(const DomainLoss& loss) {
+  bool any = false;
+  for (int rank = loss.ranks.first; rank < loss.ranks.end(); ++rank) {
+    any = any || world_.state(rank) == World::RankState::kRunning;
+  }
+  // Nobody misses a host that nobody runs on.
+  if (!any) return;
+  for (int rank = loss.ranks.first; rank < loss.ranks.end(); ++rank) lost_.insert(hosts_.host_of(rank));
+  fail(cause_words(loss), time_missed(loss.ranks));
+  for (int rank = loss.ranks.first; rank < loss.ranks.end(); ++rank) world_.lose_host_of(rank);
 }
 
 void Supervisor::lose_power_soon() {
@@ -121,13 +186,12 @@ void Supervisor::lose_power() {
   bool any = false;
   for (int rank = 0; rank < world_.ranks(); ++rank) any = any || world_.state(rank) == World::RankState::kRunning;
   if (!any) return;
-  fail("the power of all hosts was lost", config_.heartbeat_timeout);
+  fail("the power of all hosts was lost", time_missed(RankRange{0, world_.ranks()}));
   for (int rank = 0; rank < world_.ranks(); ++rank) world_.crash(rank, CrashKind::kHost);
 }
 
-void Supervisor::fail(const std::string& cause, Duration until_heard) {
+void Supervisor::fail(const std::string& cause, TimePoint heard) {
   if (hopeless_ || (state_ != State::kRunning && state_ != State::kFailing)) return;
-  const TimePoint heard = world_.now() + until_heard;
   if (state_ == State::kFailing) {
     // Of several failures the supervisor acts on the one that it hears of first.
     if (heard >= heard_at_) return;
@@ -147,9 +211,12 @@ void Supervisor::on_event(std::uint64_t argument) {
   const std::uint64_t rest = argument >> 8;
   if (world_.kernel().is_heard()) {
     EventRecord record(kind_of(event));
-    if (event == Happening::kCrash || event == Happening::kHang) record.rank = static_cast<std::int32_t>(rest >> 8);
     record.generation = generation_;
-    world_.kernel().record(record);
+    RankRange ranks{record.rank, 1};
+    if (event == Happening::kCrash || event == Happening::kHang) ranks.first = static_cast<int>(rest);
+    if (event == Happening::kMissed || event == Happening::kOrder) ranks.first = static_cast<int>(rest >> 32);
+    if (event == Happening::kLoss) ranks = losses_[rest].ranks;
+    for (record.rank = ranks.first; record.rank < ranks.end(); ++record.rank) world_.kernel().record(record);
   }
   switch (event) {
     case Happening::kHeard:
@@ -159,13 +226,39 @@ void Supervisor::on_event(std::uint64_t argument) {
     case Happening::kStart:
       return on_start();
     case Happening::kCrash:
-      return crash(static_cast<int>(rest >> 8), static_cast<CrashKind>(rest & 0xff));
+      return crash(static_cast<int>(rest), CrashKind::kProcess);
+    case Happening::kLoss:
+      return lose(losses_[rest]);
     case Happening::kHang:
       if (!hung_.has_value()) hung_ = world_.now();
-      return world_.hang(static_cast<int>(rest >> 8));
+      return world_.hang(static_cast<int>(rest));
     case Happening::kPowerLoss:
       return lose_power();
+    case Happening::kMissed:
+      return on_missed(static_cast<int>(rest >> 32), static_cast<std::uint32_t>(rest));
+    case Happening::kOrder:
+      return on_order(static_cast<int>(rest >> 32), static_cast<std::uint32_t>(rest));
+    case Happening::kLate:
+      return on_late(static_cast<std::uint32_t>(rest));
+    case Happening::kOver:
+      for (const auto& [rank, generation] : world_.abandoned()) {
+        world_.kill_abandoned(rank, generation);
+        note(rank, generation, "still runs as the job ends, and is stopped");
+      }
+      return;
   }
+}
+
+void Supervisor::on_missed(int rank, std::uint32_t generation) {
+  if (generation != generation_ || (state_ != State::kRunning && state_ != State::kFailing)) return;
+  if (world_.state(rank) != World::RankState::kRunning) return;
+  const int host = hosts_.host_of(rank);
+  lost_.insert(host);
+  const RankRange ranks = hosts_.ranks_of_host(host, world_.ranks());
+  fail(words_of(ranks) + (ranks.count == 1 ? " was" : " were") + " not heard of for " +
+           to_string(config_.heartbeat_timeout),
+       world_.now());
+  open_.suspected.push_back(rank);
 }
 
 void Supervisor::on_heard() {
@@ -174,34 +267,156 @@ void Supervisor::on_heard() {
   open_.detected = world_.now();
   state_ = State::kStopping;
   world_.kernel().schedule(world_.now() + latency_, this, argument_of(Happening::kStop, generation_));
+  unreached_.clear();
+  joins_.assign(static_cast<std::size_t>(world_.ranks()), std::nullopt);
+  for (int rank = 0; rank < world_.ranks(); ++rank) {
+    const std::optional<TimePoint> order = links_.arrival(rank, ControlWay::kFromSupervisor, world_.now());
+    if (order.has_value()) {
+      joins_[static_cast<std::size_t>(rank)] = links_.arrival(rank, ControlWay::kToSupervisor, *order);
+      if (*order == world_.now() + latency_) continue;
+      world_.kernel().schedule(*order, this, argument_of(Happening::kOrder, rank_of_generation(rank, generation_)));
+    }
+    unreached_.insert(rank);
+  }
 }
 
 void Supervisor::on_stop() {
   CHECK(state_ == State::kStopping);
-  for (int rank = 0; rank < world_.ranks(); ++rank) world_.crash(rank, CrashKind::kProcess);
+  for (int rank = 0; rank < world_.ranks(); ++rank) {
+    if (!unreached_.contains(rank)) world_.crash(rank, CrashKind::kProcess);
+  }
+  meet();
+}
+
+void Supervisor::on_order(int rank, std::uint32_t generation) {
+  if (generation == generation_) return world_.crash(rank, CrashKind::kProcess);
+  const auto fenced = world_.abandoned();
+  if (std::find(fenced.begin(), fenced.end(), std::pair(rank, generation)) != fenced.end()) {
+    world_.kill_abandoned(rank, generation);
+    note(rank, generation, "hears at last that it shall stop, and does");
+  }
+  note(rank, generation, "asks to join, and is refused: the job is in generation " + std::to_string(generation_));
+}
+
+void Supervisor::meet() {
   JobFailure failure;
   failure.cause = open_.cause;
   failure.restarts = restarts_;
   const RestartDecision decision = policy_.on_failure(failure);
   if (!decision.restart) {
-    state_ = State::kGivenUp;
-    gave_up_ = open_.cause + ", and the " + std::to_string(restarts_) + " restarts that recovery allows are used";
-    release();
-    return;
+    return give_up("the " + std::to_string(restarts_) + " restarts that recovery allows are used");
   }
+  const std::vector<int> lost(lost_.begin(), lost_.end());
+  const std::optional<Placement> placement = place_ranks(config_, hosts_, world_.ranks(), spares_, lost, fits_);
+  if (!placement.has_value()) {
+    return give_up("of the hosts that are left, no number from recovery.min_ranks = " +
+                   std::to_string(config_.min_ranks) + " on divides a batch");
+  }
+  open_.ranks = placement->ranks;
+  open_.on_spares = placement->on_spares;
+  open_.gone = placement->gone;
+  open_.hosts_on_spares = placement->hosts_on_spares;
+  open_.hosts_gone = placement->hosts_gone;
+  open_.spares_left = placement->spares;
   state_ = State::kWaiting;
-  world_.kernel().schedule(world_.now() + decision.delay, this, argument_of(Happening::kStart, generation_));
+  const TimePoint earliest = world_.now() + (placement->at_once ? Duration() : decision.delay);
+  const TimePoint latest = earliest + config_.rendezvous_timeout;
+  late_.clear();
+  std::vector<int> hosts;  // that stay
+  TimePoint met = world_.now();
+  for (int rank = 0; rank < world_.ranks(); ++rank) {
+    const auto is_of = [rank](const std::vector<int>& ranks) {
+      return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
+    };
+    if (is_of(open_.on_spares) || is_of(open_.gone)) continue;
+    hosts.push_back(rank);
+    const std::optional<TimePoint> join = joins_[static_cast<std::size_t>(rank)];
+    if (join.has_value()) met = std::max(met, *join);
+    if (!join.has_value() || *join > latest) late_.push_back(rank);
+  }
+  // The agents say that they are there, and hear that they shall start.
+  TimePoint start = std::max(earliest, world_.now() + latency_ * 2);
+  for (const int rank : hosts) {
+    const std::optional<TimePoint> order = links_.arrival(rank, ControlWay::kFromSupervisor, met);
+    if (order.has_value()) start = std::max(start, *order);
+    if (late_.empty() && (!order.has_value() || *order > latest)) late_ = {rank};
+  }
+  const Happening next = late_.empty() ? Happening::kStart : Happening::kLate;
+  world_.kernel().schedule(late_.empty() ? start : latest, this, argument_of(next, generation_));
+}
+
+void Supervisor::on_late(std::uint32_t generation) {
+  CHECK(generation == generation_ && state_ == State::kWaiting);
+  // A rendezvous that fails is a restart that was tried.
+  ++restarts_;
+  for (const int rank : late_) {
+    lost_.insert(hosts_.host_of(rank));
+    if (std::find(open_.late.begin(), open_.late.end(), rank) == open_.late.end()) open_.late.push_back(rank);
+  }
+  meet();
+}
+
+void Supervisor::give_up(const std::string& why) {
+  state_ = State::kGivenUp;
+  gave_up_ = open_.cause + ", and " + why;
+  for (int rank = 0; rank < world_.ranks(); ++rank) world_.crash(rank, CrashKind::kProcess);
+  if (!world_.abandoned().empty()) {
+    world_.kernel().schedule(world_.now(), this, argument_of(Happening::kOver, generation_));
+  }
+  release();
+}
+
+void Supervisor::end_fenced_soon() {
+  if (world_.abandoned().empty()) return;
+  for (int rank = 0; rank < world_.ranks(); ++rank) {
+    const World::RankState state = world_.state(rank);
+    if (state == World::RankState::kRunning || (state != World::RankState::kEnded && !hopeless_)) return;
+  }
+  world_.kernel().schedule(world_.now(), this, argument_of(Happening::kOver, generation_));
+}
+
+void Supervisor::abandon_the_replaced() {
+  for (int rank = 0; rank < world_.ranks(); ++rank) {
+    if (world_.state(rank) != World::RankState::kRunning) continue;
+    CHECK(unreached_.contains(rank));
+    if (!world_.is_up(rank)) {
+      world_.crash(rank, CrashKind::kProcess);
+      continue;
+    }
+    note(rank, generation_, "lives and has not heard that it shall stop: from now on nobody listens to it");
+    world_.abandon(rank);
+  }
+}
+
+void Supervisor::note(int rank, std::uint32_t generation, const std::string& what) {
+  FencedRecord record;
+  record.time = world_.now();
+  record.rank = rank;
+  record.generation = generation;
+  record.what = what;
+  fenced_.push_back(std::move(record));
+}
+
+void Supervisor::on_refused(int rank, std::uint32_t generation, const std::string& what) {
+  note(rank, generation, "may not " + what + ": the storage takes generation " + std::to_string(generation_));
 }
 
 void Supervisor::on_start() {
   CHECK(state_ == State::kWaiting);
+  abandon_the_replaced();
   ++generation_;
   ++restarts_;
   open_.generation = generation_;
   open_.restarted = world_.now();
   state_ = State::kRunning;
   hung_.reset();
+  lost_.clear();
+  spares_ = open_.spares_left;
+  for (const int rank : open_.on_spares) links_.replace_host_of(rank);
+  for (const int rank : open_.gone) links_.replace_host_of(rank);
+  world_.set_ranks(open_.ranks);
   on_restart_(open_);
+  watch_heartbeats();
   for (int rank = 0; rank < world_.ranks(); ++rank) world_.start(rank, program_, generation_);
   release();
 }

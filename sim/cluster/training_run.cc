@@ -1,10 +1,12 @@
 #include "sim/cluster/training_run.h"
 
 #include <algorithm>
+#include <deque>
 #include <utility>
 
 #include "core/base/check.h"
 #include "core/checkpoint/names.h"
+#include "core/train/batch_share.h"
 #include "core/train/rank_main.h"
 #include "sim/check/accumulation_difference.h"
 #include "sim/check/optimizer_memory.h"
@@ -15,8 +17,10 @@
 #include "sim/cluster/recorder.h"
 #include "sim/cluster/run_outcome.h"
 #include "sim/cluster/run_storage.h"
+#include "sim/cluster/running_job.h"
 #include "sim/cluster/world.h"
 #include "sim/config/loader.h"
+#include "sim/config/reshard.h"
 #include "sim/fault/injector.h"
 #include "sim/fault/network_fault_injector.h"
 #include "sim/storage/file_system.h"
@@ -30,11 +34,12 @@ namespace {
 // Events between two looks at the hooks: few, because the arithmetic of one may take seconds.
 constexpr std::uint64_t kEventsPerSlice = 8;
 
-std::unique_ptr<TrainObserver> make_accumulation_difference(const TrainConfig& config) {
+std::unique_ptr<TrainObserver> make_accumulation_difference(const TrainConfig& config, int ranks) {
+  const std::int64_t sequences = share_of_batch(config, ranks).sequences;
   if (config.dtype == DType::kFloat64) {
-    return std::make_unique<AccumulationDifference<double>>(config.model, config.batch);
+    return std::make_unique<AccumulationDifference<double>>(config.model, sequences);
   }
-  return std::make_unique<AccumulationDifference<float>>(config.model, config.batch);
+  return std::make_unique<AccumulationDifference<float>>(config.model, sequences);
 }
 
 double largest_difference(const TrainConfig& config, const TrainObserver& observer) {
@@ -45,18 +50,13 @@ double largest_difference(const TrainConfig& config, const TrainObserver& observ
 WorldConfig world_config(const Scenario& scenario, LinkConditions& links) {
   WorldConfig config;
   config.ranks = scenario.ranks;
+  config.most_ranks = scenario.known_ranks();
   config.seed = scenario.seed;
   config.network = scenario.network;
   config.transport = scenario.transport;
   if (!scenario.faults.network.empty()) config.links = &links;
   config.device = scenario.device;
   return config;
-}
-
-// `stopped`: why a guard ended the job.
-Task<> rank_program(RankContext& context, const TrainJob& job, std::string& stopped) {
-  const RunResult result = co_await rank_main(context, job);
-  if (!result.stopped.empty()) stopped = result.stopped;
 }
 
 }  // namespace
@@ -71,22 +71,24 @@ struct TrainingSession::Parts {
         agreement(scenario.ranks),
         states(scenario.ranks, agreement.latest()),
         accumulation(scenario.expect.max_accumulation_difference.has_value()
-                         ? make_accumulation_difference(scenario.train)
+                         ? make_accumulation_difference(scenario.train, scenario.ranks)
                          : nullptr),
         standard_policy(scenario.train.guards, scenario.recovery.max_restarts, scenario.recovery.restart_delay),
         policy(run_hooks.policy != nullptr ? *run_hooks.policy : standard_policy),
-        injector(scenario.faults, scenario.ranks, RandomStream(scenario.seed).fork("faults"), injector_hooks(record)),
+        injector(scenario.faults, scenario.known_ranks(), RandomStream(scenario.seed).fork("faults"),
+                 injector_hooks(record), scenario.hosts),
         network_faults(scenario.faults.network, RandomStream(scenario.seed).fork("network faults"),
                        network_fault_hooks(record)),
         storage(scenario, resume.has_value(), network_faults, storage_hooks(record)),
         job(make_job(scenario, resume, &fan, scenario.faults.empty() ? nullptr : &storage, &policy)),
         disk(storage.mounts().add(job.checkpoints.parent.mount, scenario.storage)),
+        compute_times(scenario.known_ranks()),
         recorder(scenario, agreement, states, disk, job.checkpoints.parent, hooks, record),
         world(world_config(scenario, network_faults)),
-        event_log(world.kernel(), scenario.ranks),
+        event_log(world.kernel(), scenario.known_ranks()),
         supervisor(
-            world, scenario.recovery, policy, scenario.network.latency,
-            [this](RankContext& context) { return rank_program(context, job, stopped); },
+            world, scenario.recovery, policy, scenario.network.latency, scenario.faults.supervisor_links,
+            [this](RankContext& context) { return rank_program(context, running.back()); },
             [this](const RecoveryRecord& recovery) { on_restart(recovery); }),
         save_cost(world.kernel(), scenario.ranks),
         timed_fault(this),
@@ -98,6 +100,8 @@ struct TrainingSession::Parts {
     fan.add(&states);
     if (accumulation != nullptr) fan.add(accumulation.get());
     fan.add(&recorder);
+    fan.add(&compute_times);
+    compute_times.watch(&world);
     // What a save beside training takes, training does not wait for.
     if (!scenario.train.checkpoint.asynchronous) fan.add(&save_cost);
     if (hooks.observer != nullptr) fan.add(hooks.observer);
@@ -108,7 +112,7 @@ struct TrainingSession::Parts {
       for (EventListener* listener : hooks.listeners) event_log.add(listener);
       world.kernel().set_listener(&event_log);
     }
-    for (int rank = 0; rank < scenario.ranks; ++rank) {
+    for (int rank = 0; rank < scenario.known_ranks(); ++rank) {
       tracers.push_back(std::make_unique<RankTracer>(world.kernel(), event_log, rank));
       world.set_tracer(rank, tracers.back().get());
     }
@@ -125,6 +129,8 @@ struct TrainingSession::Parts {
       save_cost.restart();
     });
     recorder.set_eviction_listener([this](int rank) { injector.replace_machine(rank); });
+    supervisor.set_hosts(scenario.hosts);
+    supervisor.set_fit([this](int ranks) { return divides_batch(scenario.train, ranks); });
     supervisor.set_diagnosis([this](const CommError& error) { return who_is_missing(error); });
     if (!scenario.faults.empty()) {
       job.checkpoints.outside = [this] { return fault_progress(); };
@@ -147,6 +153,11 @@ struct TrainingSession::Parts {
         set_fault_progress(state.outside);
       }
     }
+    supervisor.set_began(began);
+    storage.mounts().set_fence_listener([this](int rank, std::uint32_t generation, const std::string& what) {
+      supervisor.on_refused(rank, generation, what);
+    });
+    running.emplace_back(job, fan);
     supervisor.start();
     for (std::size_t i = 0; i < scenario.faults.faults.size(); ++i) {
       const FaultWhen& when = scenario.faults.faults[i].when;
@@ -163,7 +174,14 @@ struct TrainingSession::Parts {
       for (const std::int64_t number : network_faults.progress().numbers()) numbers.push_back(number);
     }
     for (const std::int64_t number : storage.state()) numbers.push_back(number);
+    if (counts_spares()) numbers.push_back(supervisor.spares());
+    for (const std::int64_t number : supervisor.links_gone()) numbers.push_back(number);
     return numbers;
+  }
+
+  // Whether hosts that stand by are part of the run's state.
+  bool counts_spares() const {
+    return scenario.recovery.spares > 0 || scenario.recovery.mode == RecoveryMode::kElastic;
   }
 
   void set_fault_progress(const std::vector<std::int64_t>& numbers) {
@@ -178,6 +196,8 @@ struct TrainingSession::Parts {
       network_faults.set_progress(NetworkFaultProgress::of(take(network_faults.progress().numbers().size())));
     }
     storage.set_state(take(storage.state().size()));
+    if (counts_spares()) supervisor.set_spares(static_cast<int>(take(1).front()));
+    supervisor.set_links_gone(take(scenario.faults.supervisor_links.size()));
   }
 
   bool has_message_faults() const {
@@ -188,10 +208,12 @@ struct TrainingSession::Parts {
   FaultInjector::Hooks injector_hooks(TrainingRecord& record) {
     FaultInjector::Hooks injector_hooks;
     injector_hooks.on_fault = [this, &record](const FaultRecord& fault) { on_fault(fault, record); };
-    injector_hooks.crash = [this](int rank, CrashKind kind, const PowerLoss& unsynced) {
-      storage.set_host_loss(rank, unsynced);
-      supervisor.crash_soon(rank, kind);
+    injector_hooks.crash = [this](int rank) { supervisor.crash_soon(rank); };
+    injector_hooks.lose = [this](const DomainLoss& loss, const PowerLoss& unsynced) {
+      for (int rank = loss.ranks.first; rank < loss.ranks.end(); ++rank) storage.set_host_loss(rank, unsynced);
+      supervisor.lose_soon(loss);
     };
+    injector_hooks.ranks = [this] { return world.ranks(); };
     injector_hooks.hang = [this](int rank) { supervisor.hang_soon(rank); };
     injector_hooks.slow_down = [this](int rank, std::int64_t numerator, std::int64_t denominator) {
       world.slow_down(rank, numerator, denominator);
@@ -221,19 +243,37 @@ struct TrainingSession::Parts {
 
   void on_restart(const RecoveryRecord& recovery) {
     agreement.restart();
+    if (!recovery.gone.empty()) cut_anew(recovery.ranks);
     recorder.restart(recovery);
     save_cost.restart();
     event_log.set_attempt(recorder.attempt());
     job.avoided = recorder.avoided();
-    stopped.clear();
+    running.back().gate.close();
+    running.emplace_back(job, fan);
+    storage.mounts().fence(recovery.generation);
     for (const auto& tracer : tracers) tracer->restart();
+  }
+
+  // The job goes on with fewer ranks: what it saves from now on is what the scenario saves that is resharded to them,
+  // and what it has saved so far it takes as theirs.
+  void cut_anew(int ranks) {
+    earlier_ranks.push_back(job_ranks);
+    job_ranks = ranks;
+    job.checkpoints.reshard_from.push_back(job.checkpoints.arithmetic_sha256);
+    std::vector<std::string> changes = {"cluster.ranks=" + std::to_string(ranks)};
+    // One rank has no other to ask.
+    if (ranks == 1 && scenario.train.guards.recompute_every > 0) changes.emplace_back("train.guards.recompute_every=0");
+    describe_scenario(reshard_scenario(scenario, changes), job.checkpoints);
+    agreement.set_ranks(ranks);
+    states.set_ranks(ranks);
+    compute_times.forget();
   }
 
   // Of a collective that somebody waited for in vain: the ranks that never called it, and what they are at instead.
   std::string who_is_missing(const CommError& error) const {
     if (error.kind() != CommError::Kind::kTimeout) return "";
     std::string text;
-    for (int rank = 0; rank < scenario.ranks; ++rank) {
+    for (int rank = 0; rank < world.ranks(); ++rank) {
       const RankTracer& tracer = *tracers[static_cast<std::size_t>(rank)];
       if (tracer.has_called(error.group_id(), error.sequence())) continue;
       const EventLog::Doing& doing = event_log.doing(rank);
@@ -263,16 +303,18 @@ struct TrainingSession::Parts {
 
   // It finds nobody where the rank is down.
   void on_rate_failure(const FailureCause& cause, const DrawnFailure& failure, TrainingRecord& record) {
-    if (!world.is_up(failure.rank)) return;
+    const bool host = cause.kind == FailureKind::kHost;
+    DomainLoss loss = loss_of_rank(failure.rank);
+    if (host) loss = loss_of(FailureDomain(), failure.rank, scenario.hosts, world.ranks());
+    if (!world.is_any_up(loss.ranks)) return;
     FaultRecord fault;
     fault.at.rank = failure.rank;
-    fault.what = words_of(cause);
+    fault.what = words_of(cause, loss);
+    fault.failed = loss.ranks;
     on_fault(fault, record);
-    if (cause.kind == FailureKind::kHang) {
-      supervisor.hang_soon(failure.rank);
-    } else {
-      supervisor.crash_soon(failure.rank, cause.kind == FailureKind::kHost ? CrashKind::kHost : CrashKind::kProcess);
-    }
+    if (host) return supervisor.lose_soon(loss);
+    if (cause.kind == FailureKind::kHang) return supervisor.hang_soon(failure.rank);
+    supervisor.crash_soon(failure.rank);
   }
 
   void on_fault(const FaultRecord& fault, TrainingRecord& record) {
@@ -292,12 +334,15 @@ struct TrainingSession::Parts {
   std::unique_ptr<TrainObserver> accumulation;
   StandardPolicy standard_policy;
   const RecoveryPolicy& policy;
-  std::string stopped;
+  std::deque<RunningJob> running;  // by generation
+  int job_ranks = scenario.ranks;
+  std::vector<int> earlier_ranks;  // that the job had
   FaultInjector injector;
   NetworkFaultInjector network_faults;
   RunStorage storage;
   TrainJob job;
   FileSystem& disk;
+  ComputeTimes compute_times;
   Recorder recorder;
   std::vector<std::unique_ptr<RankTracer>> tracers;
   EventDigest digest;
@@ -308,20 +353,6 @@ struct TrainingSession::Parts {
   TimedFault timed_fault;
   RateFailures rate_failures;
 };
-
-double goodput_of(const TrainingRecord& record) {
-  Duration useful;
-  TimePoint counted;  // a rank may begin a step before another has ended the one before
-  for (const StepRecord& step : record.steps) {
-    const TimePoint began = TimePoint::at(step.report.ended.since_start() - step.step_seconds);
-    const TimePoint from = std::max(began, counted);
-    if (step.report.ended <= from) continue;
-    useful = useful + (step.report.ended - from);
-    counted = step.report.ended;
-  }
-  const Duration all = record.simulated.since_start();
-  return all.ps() == 0 ? 0 : static_cast<double>(useful.ps()) / static_cast<double>(all.ps());
-}
 
 TrainingSession::TrainingSession(const Scenario& scenario, const std::optional<ResumeFrom>& resume,
                                  const TrainingHooks& hooks)
@@ -358,11 +389,16 @@ TrainingRecord TrainingSession::finish() {
   record.faults_not_struck = parts.injector.not_struck();
   for (std::string& fault : parts.storage.not_struck()) record.faults_not_struck.push_back(std::move(fault));
   for (const std::string& fault : parts.network_faults.not_struck()) record.faults_not_struck.push_back(fault);
+  tell_supervisor_links(parts.scenario.faults.supervisor_links, world.now(), record);
   if (world.transport() != nullptr) record.transport = world.transport()->counters();
-  if (record.outcome == Outcome::kDone && !parts.stopped.empty()) {
+  record.stragglers.ranks = parts.compute_times.slow_ranks();
+  record.stragglers.links = slow_links(world);
+  const std::string& stopped = parts.running.back().stopped;
+  if (record.outcome == Outcome::kDone && !stopped.empty()) {
     record.outcome = Outcome::kStopped;
-    record.failure = parts.stopped;
+    record.failure = stopped;
   }
+  record.fenced = parts.supervisor.fenced();
   record.save_cost = parts.save_cost.mean();
   if (!parts.supervisor.gave_up().empty()) {
     record.outcome = Outcome::kFailed;
@@ -375,9 +411,9 @@ TrainingRecord TrainingSession::finish() {
   std::vector<Bytes> optimizer;
   for (const RankMemory& memory : record.memory) optimizer.push_back(memory.optimizer);
   // An optimizer exists once every rank has come to training.
-  if (std::cmp_equal(record.start_optimizer_state.size(), parts.scenario.ranks)) {
+  if (std::cmp_greater_equal(record.start_optimizer_state.size(), world.ranks())) {
     record.optimizer_checked = true;
-    if (auto violation = check_optimizer_memory(parts.scenario.train, optimizer)) {
+    if (auto violation = check_optimizer_memory(parts.scenario.train, optimizer, parts.earlier_ranks)) {
       record.violations.push_back(*violation);
     }
   }

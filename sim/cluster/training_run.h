@@ -13,6 +13,7 @@
 #include "core/base/units.h"
 #include "core/runtime/communicator.h"
 #include "core/train/observer.h"
+#include "sim/cluster/stragglers.h"
 #include "sim/cluster/supervisor.h"
 #include "sim/config/scenario.h"
 #include "sim/fault/injector.h"
@@ -114,9 +115,11 @@ struct TrainingRecord {
   std::vector<std::string> faults_not_struck;          // whose time or address did not come, in words
   std::vector<GuardRecord> guards;                     // that did not let a step be applied, in order
   std::vector<RecoveryRecord> recoveries;              // restarts and rollbacks, in order
+  std::vector<FencedRecord> fenced;                    // what became of ranks that were fenced out, in order
   std::optional<Duration> save_cost;                   // of a save, on average; nothing where none was measured
   std::optional<SecondRun> second_run;
   std::optional<TransportCounters> transport;  // where there is one
+  Stragglers stragglers;
   std::uint64_t events = 0;
   std::uint64_t log_records = 0;
   std::string event_digest;  // empty where events were not logged
@@ -152,6 +155,9 @@ struct TrainingHooks {
 struct ResumeFrom {
   std::int64_t step = 0;
   std::map<std::string, FileData> files;
+  // The arithmetic hash of the scenario it was taken from, where this run is the same job cut in another way; else
+  // empty, and only a checkpoint that is cut as this run is loaded.
+  std::string reshard_from = {};
 };
 
 // A run that its caller drives, a few events at a time: two can take turns in one process.

@@ -1,11 +1,11 @@
 #include "sim/cluster/world.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/base/check.h"
 #include "sim/compute/sim_device.h"
 #include "sim/kernel/process.h"
-#include "sim/net/port_fabric.h"
 
 namespace rehearse {
 namespace {
@@ -79,6 +79,7 @@ struct World::Node {
   // The device's slowdown beside the configured one.
   std::int64_t numerator = 1;
   std::int64_t denominator = 1;
+  Duration computed_before;  // by ranks that were abandoned
   NullTracer null_tracer;
   Tracer* tracer = &null_tracer;
   // All incarnations: events may still name an old one.
@@ -89,8 +90,8 @@ World::Context::Context(World& world, Node& node, int rank, std::uint32_t genera
     : node_(node),
       generation_(generation),
       storing_(world.config_.storing),
-      process_(std::make_unique<Process>(world.kernel_, rank)),
-      comm_(std::make_unique<SimCommunicator>(world.network_, *process_, node.pool)),
+      process_(std::make_unique<Process>(world.kernel_, rank, generation)),
+      comm_(std::make_unique<SimCommunicator>(world.network_, *process_, node.pool, world.ranks())),
       clock_(std::make_unique<SimClock>(*process_)),
       device_(std::make_unique<SimDevice>(*process_, world.config_.device, storing_ == Storing::kElements)) {
   device_->set_slowdown(node.numerator, node.denominator);
@@ -100,20 +101,25 @@ World::Context::Context(World& world, Node& node, int rank, std::uint32_t genera
 Tracer& World::Context::tracer() const { return *node_.tracer; }
 MemoryAccount& World::Context::memory() const { return node_.memory; }
 
-World::World(const WorldConfig& config) : config_(config), network_(kernel_, config.ranks) {
+World::World(const WorldConfig& config)
+    : config_(config), ranks_(config.ranks), network_(kernel_, std::max(config.ranks, config.most_ranks)) {
   CHECK_GT(config.ranks, 0);
-  for (int rank = 0; rank < config.ranks; ++rank) nodes_.push_back(std::make_unique<Node>());
+  const int most = network_.ranks();
+  for (int rank = 0; rank < most; ++rank) nodes_.push_back(std::make_unique<Node>());
   const RandomStream jitter = RandomStream(config.seed).fork("network").fork("jitter");
   if (config.transport.has_value()) {
     auto transport =
-        std::make_unique<Transport>(kernel_, network_, *config.transport, config.network, config.ranks, config.links);
-    transport->set_fabric(std::make_unique<PortFabric>(kernel_, *transport, config.network, config.ranks, jitter));
+        std::make_unique<Transport>(kernel_, network_, *config.transport, config.network, most, config.links);
+    auto ports = std::make_unique<PortFabric>(kernel_, *transport, config.network, most, jitter);
+    ports_ = ports.get();
+    transport->set_fabric(std::move(ports));
     transport_ = transport.get();
     network_.set_fabric(std::move(transport));
     return;
   }
-  std::unique_ptr<Fabric> fabric =
-      std::make_unique<PortFabric>(kernel_, network_, config.network, config.ranks, jitter);
+  auto ports = std::make_unique<PortFabric>(kernel_, network_, config.network, most, jitter);
+  ports_ = ports.get();
+  std::unique_ptr<Fabric> fabric = std::move(ports);
   if (config.links != nullptr) fabric = std::make_unique<SlowLinks>(kernel_, std::move(fabric), *config.links);
   network_.set_fabric(std::move(fabric));
 }
@@ -121,6 +127,7 @@ World::World(const WorldConfig& config) : config_(config), network_(kernel_, con
 World::~World() {
   kernel_.shutdown();
   for (const auto& node : nodes_) node->incarnations.clear();
+  for (const auto& node : abandoned_) node->incarnations.clear();
 }
 
 void World::set_tracer(int rank, Tracer* tracer) { nodes_[static_cast<std::size_t>(rank)]->tracer = tracer; }
@@ -135,9 +142,21 @@ void World::start(int rank, RankProgram program, std::uint32_t generation) {
   context->process().start([context] { return context->program(*context); },
                            [this, context, rank](std::exception_ptr error) {
                              context->error = std::move(error);
+                             if (context->process().is_fenced()) {
+                               if (abandoned_end_listener_) {
+                                 abandoned_end_listener_(rank, context->generation(), context->error);
+                               }
+                               return;
+                             }
                              network_.on_process_lost(rank);
                              if (end_listener_) end_listener_(rank, context->error);
                            });
+}
+
+void World::set_ranks(int ranks) {
+  CHECK(ranks > 0 && ranks <= most_ranks());
+  for (int rank = ranks; rank < most_ranks(); ++rank) CHECK(state(rank) != RankState::kRunning);
+  ranks_ = ranks;
 }
 
 void World::start_all(const RankProgram& program) {
@@ -162,6 +181,11 @@ void World::crash(int rank, CrashKind kind) {
   }
 }
 
+void World::lose_host_of(int rank) {
+  if (state(rank) == RankState::kRunning) return crash(rank, CrashKind::kHost);
+  if (host_loss_listener_) host_loss_listener_(rank);
+}
+
 void World::hang(int rank) {
   Process& process = nodes_[static_cast<std::size_t>(rank)]->incarnations.back()->process();
   if (process.state() != Process::State::kRunning || process.hangs()) return;
@@ -181,9 +205,48 @@ void World::doom(int rank) {
   nodes_[static_cast<std::size_t>(rank)]->incarnations.back()->process().doom();
 }
 
+void World::abandon(int rank) {
+  CHECK(state(rank) == RankState::kRunning);
+  auto& node = nodes_[static_cast<std::size_t>(rank)];
+  Process& process = node->incarnations.back()->process();
+  CHECK(!process.is_doomed());
+  network_.on_fenced(rank, process);
+  process.fence();
+  auto next = std::make_unique<Node>();
+  next->memory.take_peaks_of(node->memory);
+  next->numerator = node->numerator;
+  next->denominator = node->denominator;
+  next->computed_before = computed(rank);
+  next->tracer = node->tracer;
+  node->tracer = &node->null_tracer;
+  abandoned_.push_back(std::exchange(node, std::move(next)));
+}
+
+std::vector<std::pair<int, std::uint32_t>> World::abandoned() const {
+  std::vector<std::pair<int, std::uint32_t>> running;
+  for (const auto& node : abandoned_) {
+    Process& process = node->incarnations.back()->process();
+    if (process.state() == Process::State::kRunning) running.emplace_back(process.rank(), process.generation());
+  }
+  return running;
+}
+
+void World::kill_abandoned(int rank, std::uint32_t generation) {
+  for (const auto& node : abandoned_) {
+    Process& process = node->incarnations.back()->process();
+    if (process.rank() == rank && process.generation() == generation) process.kill();
+  }
+}
+
 bool World::is_up(int rank) const {
   return state(rank) == RankState::kRunning &&
          !nodes_[static_cast<std::size_t>(rank)]->incarnations.back()->process().is_doomed();
+}
+
+bool World::is_any_up(const RankRange& ranks) const {
+  bool any = false;
+  for (int rank = ranks.first; rank < ranks.end(); ++rank) any = any || is_up(rank);
+  return any;
 }
 
 World::RankState World::state(int rank) const {
@@ -200,6 +263,14 @@ World::RankState World::state(int rank) const {
       return RankState::kCrashed;
   }
   check_failed(__FILE__, __LINE__, "unknown process state");
+}
+
+Duration World::computed(int rank) const {
+  Duration sum = nodes_[static_cast<std::size_t>(rank)]->computed_before;
+  for (const auto& context : nodes_[static_cast<std::size_t>(rank)]->incarnations) {
+    sum = sum + context->device().computed();
+  }
+  return sum;
 }
 
 std::exception_ptr World::error(int rank) const {

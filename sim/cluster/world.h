@@ -3,9 +3,11 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/runtime/rank_context.h"
@@ -14,6 +16,7 @@
 #include "sim/kernel/kernel.h"
 #include "sim/net/config.h"
 #include "sim/net/network.h"
+#include "sim/net/port_fabric.h"
 #include "sim/net/transport.h"
 
 namespace rehearse {
@@ -21,6 +24,7 @@ namespace rehearse {
 // What ranks live in.
 struct WorldConfig {
   int ranks = 4;
+  int most_ranks = 0;  // that there may ever be, if more
   std::uint64_t seed = 1;
   NetworkConfig network;
   std::optional<TransportConfig> transport;  // a reliable transport over the network, for where it can lose
@@ -41,7 +45,11 @@ class World {
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
-  int ranks() const { return static_cast<int>(nodes_.size()); }
+  // Of the job as it is now; ranks beyond them, up to the most there may be, do not run.
+  int ranks() const { return ranks_; }
+  // The job goes on with so many ranks, at most most_ranks(). None of the others may run.
+  void set_ranks(int ranks);
+  int most_ranks() const { return static_cast<int>(nodes_.size()); }
   Kernel& kernel() { return kernel_; }
   TimePoint now() const { return kernel_.now(); }
   Network& network() { return network_; }
@@ -63,6 +71,9 @@ class World {
   // a coroutine of that rank.
   void crash(int rank, CrashKind kind = CrashKind::kProcess);
 
+  // The rank's host goes: as crash() with kHost where its process runs, and with what it had not synced in any case.
+  void lose_host_of(int rank);
+
   // The rank's process stops without dying; like a lost host, it says nothing any more, but it counts as running.
   void hang(int rank);
 
@@ -73,8 +84,23 @@ class World {
   // The rank will crash() or hang() at this moment, by an event to come: what it still does before, its end included,
   // does not count.
   void doom(int rank);
+  // The rank's process lives on, but for the job it is gone: another will be started in its place, or none. Whatever it
+  // waits for from other ranks or calls of them fails, its memory and time are nobody's, and its end is told to the
+  // listener for such. Requires a rank that runs; not from one of its coroutines.
+  void abandon(int rank);
+  // The abandoned processes that still run, as (rank, generation).
+  std::vector<std::pair<int, std::uint32_t>> abandoned() const;
+  // It dies where it is; nothing happens where it has ended. Not from one of its coroutines.
+  void kill_abandoned(int rank, std::uint32_t generation);
+  // Hears when an abandoned process has ended by itself.
+  void set_abandoned_end_listener(
+      std::function<void(int rank, std::uint32_t generation, const std::exception_ptr& error)> listener) {
+    abandoned_end_listener_ = std::move(listener);
+  }
+
   // Whether the rank runs and is not doomed.
   bool is_up(int rank) const;
+  bool is_any_up(const RankRange& ranks) const;
 
   // Called when a rank's program has ended by itself, with what it threw or null.
   void set_end_listener(std::function<void(int rank, const std::exception_ptr& error)> listener) {
@@ -91,6 +117,11 @@ class World {
   RankState state(int rank) const;
   std::exception_ptr error(int rank) const;
 
+  // What the rank's device has had to do so far, over its incarnations.
+  Duration computed(int rank) const;
+  // What messages took on links that faults are on.
+  const std::map<std::pair<int, int>, LinkTimes>& link_times() const { return ports_->link_times(); }
+
   // Bytes the rank's node holds and held, over its incarnations.
   const MemoryAccount& memory(int rank) const;
 
@@ -99,13 +130,17 @@ class World {
   struct Node;
 
   WorldConfig config_;
+  int ranks_;
   // A node's memory is touched by the destructors of coroutines, so it outlives the kernel's shutdown in ~World.
   std::vector<std::unique_ptr<Node>> nodes_;
+  std::vector<std::unique_ptr<Node>> abandoned_;  // their last incarnations are
   Kernel kernel_;
   Network network_;
-  const Transport* transport_ = nullptr;  // network_ owns it
+  const Transport* transport_ = nullptr;  // network_ owns both
+  const PortFabric* ports_ = nullptr;
   StorageFactory storage_factory_;
   std::function<void(int, const std::exception_ptr&)> end_listener_;
+  std::function<void(int, std::uint32_t, const std::exception_ptr&)> abandoned_end_listener_;
   std::function<void(int)> host_loss_listener_;
 };
 

@@ -43,7 +43,9 @@ void SimDevice::start_run(const ComputeCost& cost, WorkRef work, Stream stream, 
   PendingOp& op = process_.begin(WaitInfo(EventKind::kDevice), std::move(done));
   TimePoint& free_at = free_at_[static_cast<std::size_t>(stream)];
   const TimePoint start = std::max(kernel.now(), free_at);
-  free_at = start + time_of(cost);
+  const Duration time = time_of(cost);
+  free_at = start + time;
+  computed_ = computed_ + time;
   std::int64_t& queued = queued_[static_cast<std::size_t>(stream)];
   // Work that takes no time leaves the stream free at the moment for which others still queue: not before them.
   if (start == kernel.now() && queued == 0) {

@@ -21,6 +21,8 @@ class SimDevice : public Device, private EventSink {
 
   // How long the work would take on an idle stream.
   Duration time_of(const ComputeCost& cost) const;
+  // All work that was begun, on all streams.
+  Duration computed() const { return computed_; }
 
  protected:
   void start_run(const ComputeCost& cost, WorkRef work, Stream stream, Completion<> done) override;
@@ -35,6 +37,7 @@ class SimDevice : public Device, private EventSink {
   std::int64_t more_numerator_ = 1;
   std::int64_t more_denominator_ = 1;
   bool run_work_;
+  Duration computed_;
   std::array<TimePoint, kStreams> free_at_{};
   std::array<std::int64_t, kStreams> queued_{};  // operations whose work has not begun
 };

@@ -214,6 +214,8 @@ std::string arithmetic_digest(config::Scenario scenario) {
   scenario.mutable_cluster()->clear_network();
   scenario.mutable_cluster()->clear_device();
   scenario.mutable_cluster()->clear_storage();
+  scenario.mutable_cluster()->clear_ranks_per_host();
+  scenario.mutable_cluster()->clear_hosts_per_rack();
   scenario.clear_checkpoint();
   scenario.clear_faults();
   scenario.clear_recovery();

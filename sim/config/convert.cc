@@ -27,8 +27,10 @@ Scenario convert(const config::Scenario& message, const NamedFiles& files, const
     convert_train(message, files, origins, scenario);
   }
   convert_faults(message, origins, scenario);
+  convert_recovery(message, origins, scenario);
   convert_storage_faults(message, origins, scenario);
   convert_network_faults(message, origins, scenario);
+  convert_supervisor_links(message, origins, scenario);
   convert_rates(message, origins, scenario);
   convert_expect(message, files, origins, scenario);
   return scenario;

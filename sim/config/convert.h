@@ -33,8 +33,10 @@ void convert_train(const config::Scenario& message, const NamedFiles& files, con
 // Instead of convert_train where the scenario has a job: it, and that nothing stands beside it that a job has not.
 void convert_job(const config::Scenario& message, const Origins& origins, Scenario& scenario);
 void convert_faults(const config::Scenario& message, const Origins& origins, Scenario& scenario);
+void convert_recovery(const config::Scenario& message, const Origins& origins, Scenario& scenario);
 void convert_storage_faults(const config::Scenario& message, const Origins& origins, Scenario& scenario);
 void convert_network_faults(const config::Scenario& message, const Origins& origins, Scenario& scenario);
+void convert_supervisor_links(const config::Scenario& message, const Origins& origins, Scenario& scenario);
 void convert_rates(const config::Scenario& message, const Origins& origins, Scenario& scenario);
 void convert_expect(const config::Scenario& message, const NamedFiles& files, const Origins& origins,
                     Scenario& scenario);

@@ -36,9 +36,9 @@ void convert_device(const config::Device& device, const Origins& origins, Scenar
   for (int i = 0; i < device.slowdown_size(); ++i) {
     const config::Slowdown& slowdown = device.slowdown(i);
     const std::string path = "cluster.device.slowdown[" + std::to_string(i) + "]";
-    if (slowdown.rank() >= scenario.ranks) {
-      origins.fail(path + ".rank", "found " + std::to_string(slowdown.rank()) +
-                                       "; allowed: 0 to cluster.ranks - 1 = " + std::to_string(scenario.ranks - 1));
+    if (slowdown.rank() >= scenario.known_ranks()) {
+      origins.fail(path + ".rank",
+                   "found " + std::to_string(slowdown.rank()) + "; allowed: " + scenario.allowed_ranks());
     }
     if (!seen.insert(slowdown.rank()).second) {
       origins.fail(path + ".rank", "found rank " + std::to_string(slowdown.rank()) +
@@ -53,6 +53,9 @@ void convert_device(const config::Device& device, const Origins& origins, Scenar
 void convert_cluster(const config::Scenario& message, const Origins& origins, Scenario& scenario) {
   const config::Cluster& cluster = message.cluster();
   scenario.ranks = static_cast<int>(cluster.ranks());
+  if (cluster.has_ranks_per_host()) scenario.hosts.ranks_per_host = static_cast<int>(cluster.ranks_per_host());
+  if (cluster.has_hosts_per_rack()) scenario.hosts.hosts_per_rack = static_cast<int>(cluster.hosts_per_rack());
+  scenario.train.data_ranks = message.train().has_data_ranks() ? message.train().data_ranks() : scenario.ranks;
   scenario.network.latency = parse_duration(cluster.network().latency());
   scenario.network.bandwidth = parse_bandwidth(cluster.network().bandwidth());
   scenario.network.jitter = parse_duration(cluster.network().jitter());

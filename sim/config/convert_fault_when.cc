@@ -72,9 +72,8 @@ void check_saves(const config::At& at, const std::string& path, const Origins& o
 }  // namespace
 
 void check_rank(std::int64_t rank, const std::string& path, const Origins& origins, const Scenario& scenario) {
-  if (rank < scenario.ranks) return;
-  origins.fail(path + ".rank", "found " + std::to_string(rank) +
-                                   "; allowed: 0 to cluster.ranks - 1 = " + std::to_string(scenario.ranks - 1));
+  if (rank < scenario.known_ranks()) return;
+  origins.fail(path + ".rank", "found " + std::to_string(rank) + "; allowed: " + scenario.allowed_ranks());
 }
 
 FaultWhen convert_when(std::int64_t rank, const config::At& at, const AllowedPlaces& allowed, const std::string& path,

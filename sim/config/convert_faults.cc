@@ -7,6 +7,7 @@
 #include "core/model/layout.h"
 #include "core/parallel/units.h"
 #include "sim/config/convert.h"
+#include "sim/config/convert_domains.h"
 #include "sim/config/convert_fault_when.h"
 #include "sim/config/scenario.pb.h"
 #include "sim/config/units_parser.h"
@@ -45,7 +46,8 @@ void check_is_updated(const FaultElements& elements, const FaultAddress& at, con
   const bool summed = elements.target == FaultTarget::kGradient && at.phase != Phase::kReduce;
   const bool shard_only = elements.target != FaultTarget::kGradient && elements.target != FaultTarget::kParameter;
   if ((!summed && !shard_only) || scenario.train.zero_stage == 0) return;
-  const UnitPlan plan(layout, scenario.train.bucket_bytes / size_of(scenario.train.dtype), scenario.ranks);
+  const UnitPlan plan(layout, scenario.train.bucket_bytes / size_of(scenario.train.dtype),
+                      static_cast<int>(scenario.train.data_ranks));
   const Unit& unit = plan.units()[static_cast<std::size_t>(plan.unit_of(elements.tensor))];
   const std::int64_t tensor_begin = plan.offset_in_unit(elements.tensor);
   const std::int64_t tensor_end = tensor_begin + layout.tensors()[static_cast<std::size_t>(elements.tensor)].numel;
@@ -132,15 +134,15 @@ const AllowedPlaces kAnywhere = {{}, true};
 
 // The `when` of a crash or a hang: a place or a time.
 template <class Message>
-FaultWhen convert_end(const Message& message, const std::string& path, const Origins& origins,
+FaultWhen convert_end(const Message& message, std::int64_t rank, const std::string& path, const Origins& origins,
                       const Scenario& scenario) {
   if (!message.has_at() && !message.has_time()) {
     origins.fail(path, "says not when; allowed: at { step phase }, or time");
   }
-  if (message.has_at()) return convert_when(message.rank(), message.at(), kAnywhere, path, origins, scenario);
-  check_rank(message.rank(), path, origins, scenario);
+  if (message.has_at()) return convert_when(rank, message.at(), kAnywhere, path, origins, scenario);
+  check_rank(rank, path, origins, scenario);
   FaultWhen when;
-  when.at.rank = static_cast<int>(message.rank());
+  when.at.rank = static_cast<int>(rank);
   when.time = TimePoint::at(parse_duration(message.time()));
   return when;
 }
@@ -226,13 +228,17 @@ class Converter {
     each("straggler", faults_.straggler(),
          [this](const config::Straggler& straggler, const std::string& path) { add_straggler(straggler, path); });
     each("crash", faults_.crash(), [this](const config::Crash& crash, const std::string& path) {
+      const CrashTarget target = convert_crash_target(crash, path, origins_, scenario_);
       CrashFault fault;
       fault.kind = crash.kind() == config::Crash::HOST ? CrashKind::kHost : CrashKind::kProcess;
+      fault.domain = target.domain;
       fault.unsynced = convert_host_loss(crash, path, origins_);
-      add_end(convert_end(crash, path, origins_, scenario_), fault, path);
+      FaultWhen when = convert_end(crash, target.ranks.first, path, origins_, scenario_);
+      when.ranks = target.ranks.count;
+      add_end(when, fault, path);
     });
     each("hang", faults_.hang(), [this](const config::Hang& hang, const std::string& path) {
-      add_end(convert_end(hang, path, origins_, scenario_), HangFault(), path);
+      add_end(convert_end(hang, hang.rank(), path, origins_, scenario_), HangFault(), path);
     });
   }
 
@@ -249,13 +255,13 @@ class Converter {
     scenario_.faults.faults.push_back(Fault{when, kind});
   }
 
-  // A rank ends once at a place.
+  // A rank, a host or a rack ends once at a place.
   template <class Kind>
   void add_end(const FaultWhen& when, const Kind& kind, const std::string& path) {
     for (const Fault& other : scenario_.faults.faults) {
       const bool ends = std::holds_alternative<CrashFault>(other.kind) || std::holds_alternative<HangFault>(other.kind);
       if (!ends || !(other.when == when)) continue;
-      origins_.fail(path, "found a second end of rank " + std::to_string(when.at.rank) +
+      origins_.fail(path, "found a second end of " + words_of(RankRange{when.at.rank, when.ranks}) +
                               " at the same place; allowed: one crash or hang");
     }
     add(when, kind);
@@ -294,10 +300,6 @@ class Converter {
 
 void convert_faults(const config::Scenario& message, const Origins& origins, Scenario& scenario) {
   Converter(message.faults(), origins, scenario).convert();
-  scenario.recovery.max_restarts = static_cast<int>(message.recovery().max_restarts());
-  scenario.recovery.restart_delay = parse_duration(message.recovery().restart_delay());
-  scenario.recovery.heartbeat_timeout = parse_duration(message.recovery().heartbeat_timeout());
-  scenario.recovery.collective_timeout = parse_duration(message.recovery().collective_timeout());
 }
 
 }  // namespace rehearse

@@ -52,7 +52,7 @@ bool may_hang(const config::Faults& faults) {
 
 void check_faults(const config::Faults& faults, const Origins& origins) {
   allow_only(faults, "faults", {"crash", "hang", "rate"}, origins);
-  check_ends("crash", faults.crash(), {"kind", "rank", "time"}, origins);
+  check_ends("crash", faults.crash(), {"host", "kind", "rack", "rank", "time"}, origins);
   check_ends("hang", faults.hang(), {"rank", "time"}, origins);
 }
 
@@ -89,10 +89,18 @@ void check_expectations(const config::Expect& expect, const JobConfig& job, cons
 void check_left_out(const config::Scenario& message, const Origins& origins) {
   config::Scenario blank;
   fill_defaults(blank);
-  blank.mutable_cluster()->set_ranks(message.cluster().ranks());
-  blank.mutable_cluster()->mutable_network()->set_latency(message.cluster().network().latency());
-  if (canonical_text(message.cluster()) != canonical_text(blank.cluster())) {
-    origins.fail("cluster", "found more than a job has; allowed: ranks, network { latency }");
+  const config::Cluster& found = message.cluster();
+  config::Cluster& cluster = *blank.mutable_cluster();
+  cluster.set_ranks(found.ranks());
+  cluster.mutable_network()->set_latency(found.network().latency());
+  if (found.has_ranks_per_host()) cluster.set_ranks_per_host(found.ranks_per_host());
+  if (found.has_hosts_per_rack()) cluster.set_hosts_per_rack(found.hosts_per_rack());
+  if (canonical_text(found) != canonical_text(cluster)) {
+    origins.fail("cluster",
+                 "found more than a job has; allowed: ranks, network { latency }, ranks_per_host, hosts_per_rack");
+  }
+  if (message.recovery().mode() == config::Recovery::ELASTIC) {
+    origins.fail("recovery.mode", "found ELASTIC in a job, whose steps take as long as is written; allowed: RESTART");
   }
   if (canonical_text(message.checkpoint()) != canonical_text(blank.checkpoint())) {
     origins.fail("checkpoint", "found together with a job; allowed: job.checkpoint");

@@ -71,7 +71,7 @@ class Converter {
                     "found rank " + std::to_string(links.to_set[i]) + ", which is in a; allowed: a rank on one side");
     }
     if (!links.to_set.empty()) return;
-    for (int rank = 0; rank < scenario_.ranks; ++rank) {
+    for (int rank = 0; rank < scenario_.known_ranks(); ++rank) {
       if (!contains(links.from_set, rank)) links.to_set.push_back(rank);
     }
     if (links.to_set.empty()) origins_.fail(path, "has every rank in a; allowed: at least one on the other side");
@@ -109,9 +109,8 @@ class Converter {
   }
 
   int rank(std::int64_t number, const std::string& path) const {
-    if (number >= scenario_.ranks) {
-      origins_.fail(path, "found " + std::to_string(number) +
-                              "; allowed: 0 to cluster.ranks - 1 = " + std::to_string(scenario_.ranks - 1));
+    if (number >= scenario_.known_ranks()) {
+      origins_.fail(path, "found " + std::to_string(number) + "; allowed: " + scenario_.allowed_ranks());
     }
     return static_cast<int>(number);
   }

@@ -1,3 +1,4 @@
+#include <optional>
 #include <set>
 #include <string>
 
@@ -65,9 +66,16 @@ void convert_lemons(const config::Rate& rate, const std::string& path, const Ori
   }
 }
 
-FailureRate convert_rate(const config::Rate& rate, const std::string& path, const Origins& origins, int ranks) {
+// `per_host`: where the cluster says it.
+FailureRate convert_rate(const config::Rate& rate, const std::string& path, const Origins& origins, int ranks,
+                         const std::optional<int>& per_host) {
   FailureRate out = convert_figures(rate, path, origins);
   out.ranks_per_node = static_cast<int>(rate.ranks_per_node());
+  if (per_host.has_value() && out.ranks_per_node != *per_host) {
+    origins.fail(path + ".ranks_per_node", "found " + std::to_string(out.ranks_per_node) +
+                                               "; allowed: as many as cluster.ranks_per_host, which is " +
+                                               std::to_string(*per_host) + ", as nodes are hosts");
+  }
   out.per_node_day *= rate.scale();
   check_rate(out.per_node_day, path + ".scale", origins);
   out.from = TimePoint::at(parse_duration(rate.from()));
@@ -85,9 +93,12 @@ FailureRate convert_rate(const config::Rate& rate, const std::string& path, cons
 }  // namespace
 
 void convert_rates(const config::Scenario& message, const Origins& origins, Scenario& scenario) {
+  std::optional<int> per_host;
+  if (message.cluster().has_ranks_per_host()) per_host = scenario.hosts.ranks_per_host;
   for (int i = 0; i < message.faults().rate_size(); ++i) {
     const std::string path = "faults.rate[" + std::to_string(i) + "]";
-    scenario.faults.rates.push_back(convert_rate(message.faults().rate(i), path, origins, scenario.ranks));
+    scenario.faults.rates.push_back(
+        convert_rate(message.faults().rate(i), path, origins, scenario.known_ranks(), per_host));
   }
 }
 

@@ -68,9 +68,8 @@ class Converter {
   }
 
   int rank(const std::string& field, std::int64_t value) const {
-    if (value >= scenario_.ranks) {
-      fail(field, "found " + std::to_string(value) +
-                      "; allowed: 0 to cluster.ranks - 1 = " + std::to_string(scenario_.ranks - 1));
+    if (value >= scenario_.known_ranks()) {
+      fail(field, "found " + std::to_string(value) + "; allowed: " + scenario_.allowed_ranks());
     }
     return static_cast<int>(value);
   }

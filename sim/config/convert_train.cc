@@ -9,6 +9,7 @@
 #include "core/formats/safetensors.h"
 #include "core/model/layout.h"
 #include "core/model/load.h"
+#include "core/train/batch_share.h"
 #include "sim/config/convert.h"
 #include "sim/config/scenario.pb.h"
 #include "sim/config/units_parser.h"
@@ -137,7 +138,22 @@ Reaction convert_policy(config::Guards::Policy policy) {
   check_failed(__FILE__, __LINE__, "a policy that the schema does not have");
 }
 
-void convert_guards(const config::Guards& guards, const Origins& origins, TrainConfig& out) {
+// Who computes whose gradient again.
+void convert_recomputing(const config::Guards& guards, const Origins& origins, int ranks, TrainConfig& out) {
+  out.guards.recompute_every = guards.recompute_every();
+  if (guards.recompute_every() == 0) return;
+  const std::string found = "found " + std::to_string(guards.recompute_every());
+  if (!guards.has_corruption()) {
+    origins.fail("train.guards.recompute_every",
+                 found + " without corruption, which says what is done; allowed: only with that guard");
+  }
+  if (ranks < 2) {
+    origins.fail("train.guards.recompute_every",
+                 found + " on one rank, which has no other to ask; allowed: 0, or cluster.ranks of 2 or more");
+  }
+}
+
+void convert_guards(const config::Guards& guards, const Origins& origins, int ranks, TrainConfig& out) {
   const auto convert = [&](bool has, const char* name, config::Guards::Policy policy, config::Guards::Policy never) {
     if (!has) return std::optional<Reaction>();
     if (policy == never) {
@@ -154,6 +170,7 @@ void convert_guards(const config::Guards& guards, const Origins& origins, TrainC
     origins.fail("train.guards.median_window", "found " + std::to_string(guards.median_window()) +
                                                    " without loss_spike; allowed: only with that guard");
   }
+  convert_recomputing(guards, origins, ranks, out);
   out.guards.spike_factor = guards.spike_factor();
   out.guards.median_window = guards.median_window();
   out.guards.max_consecutive_skips = guards.max_consecutive_skips();
@@ -188,11 +205,20 @@ void convert_data(const config::Data& data, const NamedFiles& files, const Origi
   }
 }
 
+void check_share(const Origins& origins, const Scenario& scenario) {
+  const TrainConfig& train = scenario.train;
+  if (divides_batch(train, scenario.ranks)) return;
+  origins.fail("cluster.ranks", "found " + std::to_string(scenario.ranks) + "; allowed: a divisor of the " +
+                                    std::to_string(sequences_of_batch(train, scenario.ranks)) +
+                                    " sequences of a batch, which are train.data_ranks times train.batch = " +
+                                    std::to_string(train.data_ranks) + " x " + std::to_string(train.batch));
+}
+
 void check_data_fit(const config::Data& data, const Origins& origins, const Scenario& scenario) {
   const TrainConfig& train = scenario.train;
   try {
-    check_data(train.data, train.seed, scenario.ranks, train.batch, train.model.context, train.model.vocab, train.steps,
-               train.eval_every > 0);
+    check_data(train.data, train.seed, static_cast<int>(train.data_ranks), train.batch, train.model.context,
+               train.model.vocab, train.steps, train.eval_every > 0);
   } catch (const InputError& error) {
     const std::string path = data.has_text_file() ? "data.text_file" : "data.tokens_file";
     throw InputError(origins.where(path) + ": " + error.what());  // the message names the field
@@ -209,8 +235,9 @@ void convert_train(const config::Scenario& message, const NamedFiles& files, con
   convert_steps(message.train(), origins, train);
   convert_optimizer(message.train(), origins, train);
   convert_checkpoint(message.checkpoint(), origins, train);
-  convert_guards(message.train().guards(), origins, train);
+  convert_guards(message.train().guards(), origins, static_cast<int>(scenario.ranks), train);
   convert_data(message.data(), files, origins, train);
+  check_share(origins, scenario);
   check_data_fit(message.data(), origins, scenario);
 }
 

@@ -12,6 +12,7 @@
 #include "core/base/error.h"
 #include "sim/config/canonical.h"
 #include "sim/config/convert.h"
+#include "sim/config/convert_domains.h"
 #include "sim/config/overrides.h"
 #include "sim/config/scenario.pb.h"
 #include "sim/config/text_reader.h"
@@ -67,6 +68,16 @@ config::Faults without_harmless(config::Faults faults) {
   return rest;
 }
 
+// A job with as many ranks as its batches are planned for is written without saying so, and one that computes no
+// gradient twice.
+void drop_what_says_nothing(config::Scenario& scenario) {
+  if (scenario.train().data_ranks() == scenario.cluster().ranks()) scenario.mutable_train()->clear_data_ranks();
+  const config::Guards& guards = scenario.train().guards();
+  if (guards.has_recompute_every() && guards.recompute_every() == 0) {
+    scenario.mutable_train()->mutable_guards()->clear_recompute_every();
+  }
+}
+
 class Loading {
  public:
   Loading(const std::string& source, const FileReader& read_file, const LoadOptions& options, Role role)
@@ -105,7 +116,9 @@ class Loading {
       Origins origins(source_);
       read_text(text, written, origins);
       check_required(written, origins);
+      fill_domain_defaults(written);
       fill_defaults(written);
+      drop_what_says_nothing(written);
     } catch (const InputError&) {
       written.Clear();  // says nothing by itself
     }
@@ -147,7 +160,9 @@ class Loading {
     }
     if (role_ == Role::kWeightsReference) message_.clear_expect();
     check_required(message_, origins_);
+    fill_domain_defaults(message_);
     fill_defaults(message_);
+    drop_what_says_nothing(message_);
   }
 
   std::string read(const std::string& path, const std::string& named, Bytes limit) {

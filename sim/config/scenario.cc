@@ -1,5 +1,7 @@
 #include "sim/config/scenario.h"
 
+#include <algorithm>
+
 #include "core/base/check.h"
 
 namespace rehearse {
@@ -18,6 +20,13 @@ const char* name_of(Outcome outcome) {
       return "INTERRUPTED";
   }
   check_failed(__FILE__, __LINE__, "unknown outcome");
+}
+
+int Scenario::known_ranks() const { return std::max(ranks, static_cast<int>(train.data_ranks)); }
+
+std::string Scenario::allowed_ranks() const {
+  const char* field = known_ranks() == ranks ? "cluster.ranks" : "train.data_ranks";
+  return std::string("0 to ") + field + " - 1 = " + std::to_string(known_ranks() - 1);
 }
 
 bool expects_weights_or_number(const Expectations& expect) {

@@ -11,6 +11,7 @@
 #include "sim/compute/config.h"
 #include "sim/config/job_config.h"
 #include "sim/fault/config.h"
+#include "sim/fault/failure_domains.h"
 #include "sim/fault/recovery_config.h"
 #include "sim/net/config.h"
 #include "sim/storage/config.h"
@@ -65,7 +66,8 @@ struct Scenario {
   std::string text;       // as run: overrides applied, defaults written out, in canonical form; loads to the same run
   std::uint64_t seed = 1;
   int ranks = 1;
-  TrainConfig train;             // means nothing where there is a job
+  HostLayout hosts;
+  TrainConfig train;             // with data_ranks, always; means nothing where there is a job
   std::optional<JobConfig> job;  // instead of model, data and train
   NetworkConfig network;
   std::optional<TransportConfig> transport;  // where it is asked for, or something can be lost
@@ -80,6 +82,11 @@ struct Scenario {
   // Expectations that pin a digest of the file as written and were dropped, because overrides changed what decides it.
   std::vector<std::string> dropped_pins;
   std::string arithmetic_sha256;  // what decides the bits: seed, model, data, train, layout and contents of the inputs
+
+  // Ranks that faults and slowdowns may name: those of the job as it was planned count where it now has fewer.
+  int known_ranks() const;
+  // "0 to cluster.ranks - 1 = 3", of those.
+  std::string allowed_ranks() const;
 };
 
 }  // namespace rehearse

@@ -9,9 +9,11 @@
 #include "core/base/units.h"
 #include "core/parallel/program_error.h"
 #include "core/runtime/tracer.h"
+#include "sim/fault/failure_domains.h"
 #include "sim/fault/failure_rates.h"
 #include "sim/fault/network_faults.h"
 #include "sim/fault/storage_faults.h"
+#include "sim/fault/supervisor_links.h"
 
 namespace rehearse {
 
@@ -30,6 +32,7 @@ inline constexpr int kAllRanks = -1;
 // restart is not struck again, unless `always`.
 struct FaultWhen {
   FaultAddress at;                           // the first place; with `time`, the rank alone
+  int ranks = 1;                             // from at.rank on: the first of them that comes there counts for all
   std::optional<TimePoint> time;             // of the simulation, instead of a place
   std::int64_t message = 0;                  // 0: as the phase begins; n: as the rank has sent its n-th message in it
   std::int64_t every = 0;                    // again every so many steps; 0: never again
@@ -78,11 +81,13 @@ struct LrSpikeFault {
   double factor = 1;
 };
 
-// What of a rank is gone: its process, which its peers notice; or its whole host, which says nothing any more.
+// What of a rank is gone: its process, which its peers notice; or its whole host, with all ranks on it, which says
+// nothing any more.
 enum class CrashKind : std::uint8_t { kProcess, kHost };
 struct CrashFault {
   CrashKind kind = CrashKind::kProcess;
-  PowerLoss unsynced;  // what a lost host leaves of what it had not synced
+  FailureDomain domain;  // more than a rank for kHost alone
+  PowerLoss unsynced;    // what a lost host leaves of what it had not synced
 };
 
 // The rank stops without dying.
@@ -110,8 +115,11 @@ struct FaultPlan {
   std::vector<Fault> faults;
   StorageFaultPlan storage;
   NetworkFaultPlan network;
+  std::vector<SupervisorLinkFault> supervisor_links;
   std::vector<FailureRate> rates;
-  bool empty() const { return faults.empty() && storage.empty() && network.empty() && rates.empty(); }
+  bool empty() const {
+    return faults.empty() && storage.empty() && network.empty() && supervisor_links.empty() && rates.empty();
+  }
 };
 
 }  // namespace rehearse

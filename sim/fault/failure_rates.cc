@@ -76,7 +76,7 @@ std::optional<double> mean_seconds_between_failures(const std::vector<FailureRat
   for (const FailureRate& rate : rates) {
     if (rate.has_window()) return std::nullopt;
     double nodes = nodes_of(rate, ranks);
-    for (const LemonNode& lemon : rate.lemons) nodes += lemon.factor - 1;
+    for (const LemonNode& lemon : rate.lemons) nodes += lemon.node < nodes_of(rate, ranks) ? lemon.factor - 1 : 0;
     per_day += nodes * rate.per_node_day;
   }
   if (per_day == 0) return std::nullopt;

@@ -24,7 +24,7 @@ struct FailureCause {
 // "process crash", "host loss", "hang"
 const char* name_of(FailureKind kind);
 
-// A node that fails so many times as often as the others.
+// A node that fails so many times as often as the others. A job that has fewer ranks than planned may not have it.
 struct LemonNode {
   int node = 0;
   double factor = 1;

@@ -19,7 +19,7 @@ bool strikes(const FaultWhen& when, const FaultPlace& place, const FaultProgress
              const RandomStream& stream) {
   if (progress.gone || when.time.has_value() || place.at.phase != when.at.phase || place.message != when.message)
     return false;
-  if (when.at.rank != kAllRanks && place.at.rank != when.at.rank) return false;
+  if (when.at.rank != kAllRanks && !RankRange{when.at.rank, when.ranks}.contains(place.at.rank)) return false;
   if (!is_step(when, place.at.step)) return false;
   if (!when.always) {
     if (when.count > 0 && progress.count >= when.count) return false;
@@ -27,7 +27,8 @@ bool strikes(const FaultWhen& when, const FaultPlace& place, const FaultProgress
     if (progress.count > 0 && std::pair(place.at.step, place.message) <= last) return false;
   }
   if (std::cmp_equal(when.probability, kBillion)) return true;
-  RandomStream draw = stream.fork(static_cast<std::uint64_t>(place.at.rank + 1))
+  // Ranks that share a fault draw as one, or it would strike the more often the more they are.
+  RandomStream draw = stream.fork(static_cast<std::uint64_t>(when.at.rank + 1))
                           .fork(static_cast<std::uint64_t>(place.at.step))
                           .fork(static_cast<std::uint64_t>(place.message));
   return draw.chance(static_cast<std::uint64_t>(when.probability), kBillion);
@@ -40,7 +41,7 @@ void note_strike(const FaultPlace& place, FaultProgress& progress) {
 }
 
 std::string text_of(const FaultWhen& when) {
-  const std::string rank = when.at.rank == kAllRanks ? "all ranks" : "rank " + std::to_string(when.at.rank);
+  const std::string rank = when.at.rank == kAllRanks ? "all ranks" : words_of(RankRange{when.at.rank, when.ranks});
   if (when.time.has_value()) return rank + " at " + to_string(when.time->since_start());
   std::string text = rank + (when.at.phase == Phase::kLoad ? ", load " : ", step ") + std::to_string(when.at.step);
   if (when.every > 0) text += " and every " + std::to_string(when.every) + " after";

@@ -8,6 +8,7 @@ namespace rehearse {
 namespace {
 
 constexpr std::size_t kNumbersPerFault = 4;
+constexpr int kNoRank = -1;
 
 bool stops(const Fault& fault) {
   return std::holds_alternative<CrashFault>(fault.kind) || std::holds_alternative<HangFault>(fault.kind);
@@ -31,12 +32,15 @@ const char* words_of(ProgramError error) {
 
 }  // namespace
 
-FaultInjector::FaultInjector(const FaultPlan& plan, int ranks, const RandomStream& stream, Hooks hooks)
+FaultInjector::FaultInjector(const FaultPlan& plan, int ranks, const RandomStream& stream, Hooks hooks,
+                             HostLayout hosts)
     : plan_(plan),
       progress_(plan.faults.size()),
       shared_(plan.faults.size(), {0, -1}),
       ranks_(static_cast<std::size_t>(ranks)),
-      hooks_(std::move(hooks)) {
+      hooks_(std::move(hooks)),
+      hosts_(hosts) {
+  if (!hooks_.ranks) hooks_.ranks = [ranks] { return ranks; };
   for (std::size_t i = 0; i < plan.faults.size(); ++i) streams_.push_back(stream.fork(static_cast<std::uint64_t>(i)));
 }
 
@@ -148,20 +152,32 @@ void FaultInjector::strike_down(const FaultPlace& place) {
 void FaultInjector::stop_rank(std::size_t fault, const FaultPlace& place) {
   note_strike(place, progress_[fault]);
   if (const auto* crash = std::get_if<CrashFault>(&plan_.faults[fault].kind)) {
-    report(place, crash->kind == CrashKind::kProcess ? "the process crashes" : "the host is lost");
-    hooks_.crash(place.at.rank, crash->kind, crash->unsynced);
-    return;
+    if (crash->kind == CrashKind::kProcess) {
+      report(place, "the process crashes", RankRange{place.at.rank, 1});
+      return hooks_.crash(place.at.rank);
+    }
+    const DomainLoss loss = loss_of(crash->domain, place.at.rank, hosts_, hooks_.ranks());
+    report(place, event_words(loss), loss.ranks);
+    return hooks_.lose(loss, crash->unsynced);
   }
-  report(place, "the process hangs");
+  report(place, "the process hangs", RankRange{place.at.rank, 1});
   hooks_.hang(place.at.rank);
 }
 
 void FaultInjector::strike_in_time(std::size_t fault) {
   const FaultWhen& when = plan_.faults[fault].when;
   CHECK(when.time.has_value() && stops(plan_.faults[fault]) && progress_[fault].count == 0);
-  if (!hooks_.is_up(when.at.rank)) return;
+  const auto* crash = std::get_if<CrashFault>(&plan_.faults[fault].kind);
+  RankRange struck{when.at.rank, 1};
+  if (crash != nullptr && crash->kind == CrashKind::kHost) {
+    struck = loss_of(crash->domain, when.at.rank, hosts_, hooks_.ranks()).ranks;
+  }
+  bool any = false;
+  for (int rank = struck.first; rank < struck.end(); ++rank) any = any || hooks_.is_up(rank);
+  if (!any) return;
   FaultPlace place;
-  place.at.rank = when.at.rank;
+  // Of a host or a rack it is nobody's in particular.
+  place.at.rank = crash != nullptr && crash->domain.kind != DomainKind::kRank ? kNoRank : when.at.rank;
   stop_rank(fault, place);
 }
 
@@ -239,9 +255,10 @@ void FaultInjector::set_progress(const std::vector<std::int64_t>& numbers) {
   }
 }
 
-void FaultInjector::report(const FaultPlace& place, std::string what) {
+void FaultInjector::report(const FaultPlace& place, std::string what, std::optional<RankRange> failed) {
   FaultRecord record;
   record.at = place.at;
+  record.failed = failed;
   record.what = std::move(what);
   if (place.message > 0) record.what += ", after message " + std::to_string(place.message) + " of the phase";
   hooks_.on_fault(record);

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +18,8 @@ struct FaultRecord {
   TimePoint time;
   FaultAddress at;
   std::string what;  // in words
+  // Where a rank, or all ranks of a host or a rack, died or hung by it: which.
+  std::optional<RankRange> failed;
 };
 
 // Carries a fault plan out, from outside the ranks.
@@ -25,17 +28,21 @@ class FaultInjector : public Disturbance {
   struct Hooks {
     // Hears of each fault when it has struck, without its time.
     std::function<void(const FaultRecord&)> on_fault;
-    // Has the rank die, not before this call is over; nothing more that it does counts.
-    std::function<void(int rank, CrashKind kind, const PowerLoss& unsynced)> crash;
+    // Has the rank's process die, not before this call is over; nothing more that it does counts.
+    std::function<void(int rank)> crash;
+    // The same of whole hosts, of which `unsynced` stays.
+    std::function<void(const DomainLoss& loss, const PowerLoss& unsynced)> lose;
     // Has the rank stop in the same way, without dying.
     std::function<void(int rank)> hang;
     // The rank's device takes so many times as long from now on.
     std::function<void(int rank, std::int64_t numerator, std::int64_t denominator)> slow_down;
     // False for a rank that is down, or about to be: no fault strikes it.
     std::function<bool(int rank)> is_up;
+    // How many ranks the job has now; where this is not set, as many as it ever may.
+    std::function<int()> ranks;
   };
-  // `stream`: of the plan's draws. The plan outlives the injector.
-  FaultInjector(const FaultPlan& plan, int ranks, const RandomStream& stream, Hooks hooks);
+  // `ranks`: the most there ever are; `stream`: of the plan's draws. The plan outlives the injector.
+  FaultInjector(const FaultPlan& plan, int ranks, const RandomStream& stream, Hooks hooks, HostLayout hosts = {});
 
   void strike(const TrainMoment& moment, const StateMemory& memory) override;
   double loss_factor(const TrainMoment& moment) override;
@@ -71,7 +78,7 @@ class FaultInjector : public Disturbance {
   void strike_down(const FaultPlace& place);
   void stop_rank(std::size_t fault, const FaultPlace& place);
   void set_speed(int rank, std::int64_t step);
-  void report(const FaultPlace& place, std::string what);
+  void report(const FaultPlace& place, std::string what, std::optional<RankRange> failed = std::nullopt);
 
   const FaultPlan& plan_;
   std::vector<RandomStream> streams_;    // by fault
@@ -82,6 +89,7 @@ class FaultInjector : public Disturbance {
   std::uint64_t load_attempt_ = ~std::uint64_t{0};
   std::int64_t loads_ = 0;
   Hooks hooks_;
+  HostLayout hosts_;
 };
 
 }  // namespace rehearse

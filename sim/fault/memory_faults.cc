@@ -22,7 +22,7 @@ std::byte* data_of(const ShardPiece& piece, FaultTarget target) {
   }
 }
 
-// The first byte of the element.
+// The first byte of the element; null where the rank does not hold it: the plan is of a job that was cut otherwise.
 std::byte* element_of(const FaultElements& elements, std::int64_t index, const StateMemory& memory) {
   const std::int64_t bytes = size_of(memory.dtype);
   const auto tensor = static_cast<std::size_t>(elements.tensor);
@@ -32,7 +32,7 @@ std::byte* element_of(const FaultElements& elements, std::int64_t index, const S
     case FaultTarget::kGradient:
       return memory.gradients[tensor] + index * bytes;
     case FaultTarget::kActivation:
-      CHECK_LT(index, memory.activations[tensor].count);
+      if (index >= memory.activations[tensor].count) return nullptr;
       return memory.activations[tensor].data + index * bytes;
     default:
       break;
@@ -41,7 +41,7 @@ std::byte* element_of(const FaultElements& elements, std::int64_t index, const S
     return candidate.tensor == elements.tensor && index >= candidate.offset &&
            index < candidate.offset + candidate.count;
   });
-  CHECK(piece != memory.pieces.end());
+  if (piece == memory.pieces.end()) return nullptr;
   return data_of(*piece, elements.target) + (index - piece->offset) * bytes;
 }
 
@@ -101,20 +101,28 @@ const char* name_of(FaultTarget target) {
 
 std::string apply(const FlipFault& flip, const StateMemory& memory) {
   const FaultElements& elements = flip.elements;
+  bool found = false;
   for (std::int64_t i = 0; i < elements.count; ++i) {
     std::byte* element = element_of(elements, elements.index + i, memory);
+    if (element == nullptr) continue;
+    found = true;
     element[flip.bit / 8] ^= static_cast<std::byte>(1U << (flip.bit % 8));
   }
+  if (!found) return "";
   return "bit " + std::to_string(flip.bit) + " of the " + text_of(elements) + " is inverted";
 }
 
 std::string apply(const OverwriteFault& overwrite, const StateMemory& memory) {
   const FaultElements& elements = overwrite.elements;
   const double number = number_of(overwrite.value);
+  bool found = false;
   for (std::int64_t i = 0; i < elements.count; ++i) {
     std::byte* element = element_of(elements, elements.index + i, memory);
+    if (element == nullptr) continue;
+    found = true;
     memory.dtype == DType::kFloat64 ? write<double>(element, number) : write<float>(element, number);
   }
+  if (!found) return "";
   return text_of(elements) + " is overwritten with " + shortest_text(number);
 }
 

@@ -36,8 +36,8 @@ class Process::StartSink : public EventSink {
   Process* process_;
 };
 
-Process::Process(Kernel& kernel, int rank)
-    : kernel_(kernel), rank_(rank), start_sink_(std::make_unique<StartSink>(this)) {
+Process::Process(Kernel& kernel, int rank, std::uint32_t generation)
+    : kernel_(kernel), rank_(rank), generation_(generation), start_sink_(std::make_unique<StartSink>(this)) {
   kernel_.add_process(this);
 }
 

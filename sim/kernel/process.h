@@ -15,13 +15,15 @@ namespace rehearse {
 // restarted rank is a new Process.
 class Process {
  public:
-  Process(Kernel& kernel, int rank);
+  // `generation`: of the job that it is part of.
+  Process(Kernel& kernel, int rank, std::uint32_t generation = 0);
   ~Process();
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
   Kernel& kernel() { return kernel_; }
   int rank() const { return rank_; }
+  std::uint32_t generation() const { return generation_; }
 
   enum class State : std::uint8_t { kNew, kRunning, kEnded, kKilled };
   State state() const { return state_; }
@@ -46,6 +48,10 @@ class Process {
   // It will be killed, or hang, by an event of this moment, so its main Task does not end it any more.
   void doom() { doomed_ = true; }
   bool is_doomed() const { return doomed_; }
+
+  // Another process runs in its place, and nobody of the job listens to it any more.
+  void fence() { fenced_ = true; }
+  bool is_fenced() const { return fenced_; }
 
   // An operation of the running activity. Its starter completes it through the kernel.
   PendingOp& begin(const WaitInfo& wait, Completion<> done);
@@ -83,9 +89,11 @@ class Process {
 
   Kernel& kernel_;
   int rank_;
+  std::uint32_t generation_;
   State state_ = State::kNew;
   bool doomed_ = false;
   bool hangs_ = false;
+  bool fenced_ = false;
   TimePoint hangs_since_;
   std::unique_ptr<StartSink> start_sink_;
   std::function<Task<>()> main_;

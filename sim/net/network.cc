@@ -32,6 +32,9 @@ std::exception_ptr Network::error(CommError::Kind kind, const WaitInfo& wait, in
 // Why an operation cannot start, or null.
 std::exception_ptr Network::refusal(const Endpoint& self, const Process& process, const Call& call, int peer) const {
   const WaitInfo wait(EventKind::kNone, call, peer);
+  if (process.is_fenced()) [[unlikely]] {
+    return error(CommError::Kind::kFenced, wait, process.rank());
+  }
   if (static_cast<std::int64_t>(call.group->generation) <= self.aborted_generation) {
     return error(CommError::Kind::kAborted, wait, process.rank());
   }
@@ -305,6 +308,15 @@ void Network::on_host_lost(int rank) {
   CHECK(self.alive);
   self.alive = false;
   fabric_->on_host_lost(rank);
+}
+
+void Network::on_fenced(int rank, Process& process) {
+  on_host_lost(rank);
+  process.for_each_pending([&](PendingOp& op) {
+    if (!op.wait.in_call || op.error != nullptr) return;
+    process.fail(op, error(CommError::Kind::kFenced, op.wait, rank));
+  });
+  endpoint(rank).posted.clear();
 }
 
 void Network::on_event(std::uint64_t argument) {

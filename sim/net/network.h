@@ -46,6 +46,9 @@ class Network : public FabricListener, private EventSink {
   void on_process_lost(int rank);
   // The same, but nobody is told: who waits for it waits.
   void on_host_lost(int rank);
+  // Another process takes the rank's place while this one lives on: what it waits for, and whatever it calls from now
+  // on, fails with CommError kFenced, once the ranks' new generation has started.
+  void on_fenced(int rank, Process& process);
 
   const TrafficCounters& counters(int rank, Operation operation) const;
   // Over all ranks and operations; sent.
@@ -136,10 +139,11 @@ class Network : public FabricListener, private EventSink {
 // A rank's view of the network.
 class SimCommunicator : public Communicator {
  public:
-  SimCommunicator(Network& network, Process& process, PayloadPool& pool)
-      : network_(network), process_(process), pool_(pool) {}
+  // Of a job of `world_size` ranks: the network's first ones.
+  SimCommunicator(Network& network, Process& process, PayloadPool& pool, int world_size)
+      : network_(network), process_(process), pool_(pool), world_size_(world_size) {}
   int rank() const override { return process_.rank(); }
-  int world_size() const override { return network_.ranks(); }
+  int world_size() const override { return world_size_; }
   PayloadPool& pool() override { return pool_; }
   void abort(std::uint32_t generation) override { network_.abort(process_, generation); }
 
@@ -158,6 +162,7 @@ class SimCommunicator : public Communicator {
   Network& network_;
   Process& process_;
   PayloadPool& pool_;
+  int world_size_;
 };
 
 }  // namespace rehearse

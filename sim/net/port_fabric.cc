@@ -39,6 +39,14 @@ TimePoint PortFabric::over_link(int source, int destination, TimePoint arrival, 
   return arrival + effect->aside;
 }
 
+void PortFabric::count(int source, int destination, Bytes bytes, Duration transfer, const PathEffect& effect) {
+  const Duration whole = transfer_time(bytes, config_.bandwidth);
+  LinkTimes& times = link_times_[{source, destination}];
+  if (effect.added > Duration() || transfer > whole) ++times.slow_messages;
+  times.seconds_on_whole_link += (config_.latency + whole).to_seconds();
+  times.seconds += (config_.latency + effect.added + transfer).to_seconds();
+}
+
 TimePoint PortFabric::start(int source, int destination, Bytes bytes, std::uint64_t message, const PathEffect* effect) {
   CHECK_NE(source, destination);
   CHECK_EQ(message & kArrivalBit, 0U);
@@ -56,6 +64,7 @@ TimePoint PortFabric::start(int source, int destination, Bytes bytes, std::uint6
     from.last_arrival = arrival;
   }
   if (effect != nullptr && effect->lost) return from.send_free;
+  if (effect != nullptr) count(source, destination, bytes, transfer, *effect);
   const TimePoint undisturbed = arrival;
   if (effect != nullptr || !last_on_link_.empty()) arrival = over_link(source, destination, arrival, effect);
   // Without jitter, a message from an idle port cannot be overtaken by one that is sent later, so that it may reserve

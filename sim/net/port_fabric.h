@@ -12,6 +12,14 @@
 
 namespace rehearse {
 
+// What the messages of a link took that came over it, from the first byte's departure to the last one's arrival at an
+// idle port, and what they would have taken on a whole link.
+struct LinkTimes {
+  std::int64_t slow_messages = 0;
+  double seconds = 0;
+  double seconds_on_whole_link = 0;
+};
+
 // A switch whose ranks have one full-duplex port each. A message of S bytes holds its sender's port for t(S), from when
 // the port is free; its first byte reaches the receiver's port alpha later, waits there for messages that came before,
 // and holds it for t(S) (cut-through: the two overlap). So an idle network takes alpha + t(S), a ring of exchanges on
@@ -32,6 +40,9 @@ class PortFabric : public Fabric, private EventSink {
 
   Duration latency() const override { return config_.latency; }
 
+  // Of links, by source and destination, whose conditions were asked for.
+  const std::map<std::pair<int, int>, LinkTimes>& link_times() const { return link_times_; }
+
  protected:
   TimePoint start(int source, int destination, Bytes bytes, std::uint64_t message, const PathEffect* effect) override;
 
@@ -39,6 +50,7 @@ class PortFabric : public Fabric, private EventSink {
   Bandwidth bandwidth_of(const PathEffect& effect) const;
   // When a message's first byte is at the receiver's port that would be there at `arrival` if the link were whole.
   TimePoint over_link(int source, int destination, TimePoint arrival, const PathEffect* effect);
+  void count(int source, int destination, Bytes bytes, Duration transfer, const PathEffect& effect);
   // Has the message's first byte be at the receiver's port at `arrival`.
   void launch(TimePoint arrival, int destination, Duration transfer, std::uint64_t message);
   // Reserves the receiver's port for a message whose first byte is there at `arrival`, and schedules its delivery.
@@ -65,6 +77,7 @@ class PortFabric : public Fabric, private EventSink {
   std::vector<Underway> underway_;  // slots
   std::vector<std::uint32_t> free_underway_;
   std::map<std::pair<int, int>, TimePoint> last_on_link_;  // arrivals on links that were ever slowed
+  std::map<std::pair<int, int>, LinkTimes> link_times_;
 };
 
 }  // namespace rehearse

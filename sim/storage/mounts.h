@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -33,8 +35,22 @@ class Mounts {
   // A rank's host goes (FileSystem::lose_host).
   void lose_host(int rank, const PowerLoss& loss = {});
 
+  // From now on processes of an older generation of the job change nothing. Who was taken for dead, and lives, would
+  // else publish or delete checkpoints beside the ranks that have taken over.
+  void fence(std::uint32_t generation) { oldest_generation_ = generation; }
+  bool is_fenced(std::uint32_t generation) const { return generation < oldest_generation_; }
+  // Hears in words of each change that is refused for that.
+  void set_fence_listener(std::function<void(int rank, std::uint32_t generation, const std::string& what)> listener) {
+    fence_listener_ = std::move(listener);
+  }
+  void tell_refused(int rank, std::uint32_t generation, const std::string& what) const {
+    if (fence_listener_) fence_listener_(rank, generation, what);
+  }
+
  private:
   std::map<std::string, Mount> mounts_;
+  std::uint32_t oldest_generation_ = 0;
+  std::function<void(int, std::uint32_t, const std::string&)> fence_listener_;
 };
 
 }  // namespace rehearse

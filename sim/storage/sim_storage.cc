@@ -33,6 +33,11 @@ Duration SimStorage::time_of(const Mount& mount, Bytes bytes) const {
 
 void SimStorage::change(FileCall call) {
   if (process_.is_doomed()) return;
+  if (mounts_.is_fenced(process_.generation())) {
+    const char* operation = name_of(call.operation);
+    mounts_.tell_refused(process_.rank(), process_.generation(), std::string(operation) + " " + call.path.text());
+    throw StorageError(StorageError::Kind::kFenced, operation, call.path);
+  }
   if (faults_ != nullptr) {
     faults_->change(std::move(call));
   } else {

@@ -13,9 +13,9 @@ namespace rehearse {
 
 // The Storage that one incarnation of a rank sees. An operation takes the mount's latency, and reads and writes
 // t(bytes) on top; it takes effect when it is done, in one moment, so a process that dies before has done nothing. Each
-// operation has the mount for itself: no contention. What a process does that is about to be killed changes nothing.
-// Where there are faults, they say how long it takes and what becomes of it. A path on a mount that does not exist is
-// our mistake (CHECK).
+// operation has the mount for itself: no contention. What a process does that is about to be killed changes nothing,
+// and what one of an older generation than the mounts take does fails (StorageError kFenced). Where there are faults,
+// they say how long it takes and what becomes of it. A path on a mount that does not exist is our mistake (CHECK).
 class SimStorage : public Storage {
  public:
   SimStorage(Process& process, Mounts& mounts, StorageFaults* faults = nullptr)

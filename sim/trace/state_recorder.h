@@ -28,6 +28,8 @@ class StateRecorder : public TrainObserver {
       : parameter_digests_(parameter_digests), open_(static_cast<std::size_t>(ranks)) {}
   // Where records go; before the first call. Nobody may be listening.
   void watch(Kernel* kernel) { kernel_ = kernel; }
+  // The job starts again with so many ranks.
+  void set_ranks(int ranks) { open_.assign(static_cast<std::size_t>(ranks), StateDigests()); }
 
   void on_start(int rank, std::int64_t step, const TensorsView& parameters, Digest128 optimizer_state) override;
   void on_reduced(int rank, std::int64_t step, std::span<const ConstShardPiece> pieces) override;

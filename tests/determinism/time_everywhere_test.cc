@@ -15,6 +15,7 @@ const std::vector<std::vector<std::string>> kSettings = {
     {"cluster.ranks=3", "train.bucket=1B", "train.clip_norm=0.5"},
     {"seed=5", "train.zero_stage=0", "train.schedule.warmup_steps=7"},
     {"data.synthetic.noise=0.25", "train.accumulate=2", "train.adam.weight_decay=0.1"},
+    {"train.guards.corruption=EVICT", "train.guards.recompute_every=3"},
 };
 
 TEST(TimeEverywhere, ChangesNoBitOfTheOtherScenarios) {

@@ -8,6 +8,7 @@
 
 #include "core/base/error.h"
 #include "sim/config/origins.h"
+#include "sim/config/reshard.h"
 #include "tools/rehearse/help.h"
 #include "tools/rehearse/version.h"
 
@@ -29,6 +30,7 @@ struct Shape {
   bool loads = false;    // --seed, --set
   bool writes = false;   // --out, --force
   bool checks = false;   // --check-determinism
+  bool cuts = false;     // --reshard, --set
   bool sweeps = false;   // --sweep, --seeds
   std::size_t arguments = 1;
 };
@@ -38,6 +40,7 @@ std::vector<std::string> option_names(const Shape& shape) {
   if (shape.loads) names.insert(names.end(), {"--seed", "--set"});
   if (shape.writes) names.insert(names.end(), {"--out", "--force"});
   if (shape.checks) names.emplace_back("--check-determinism");
+  if (shape.cuts) names.insert(names.end(), {"--reshard", "--set"});
   if (shape.sweeps) names.insert(names.end(), {"--sweep", "--seeds"});
   return names;
 }
@@ -66,6 +69,7 @@ struct Parsed {
   std::string out;
   bool force = false;
   bool check_determinism = false;
+  bool reshard = false;
   Format format = Format::kText;
   std::optional<Sweep> sweep;
 };
@@ -103,10 +107,10 @@ void parse_seeds(const std::string& command, const std::string& text, Sweep& swe
 
 [[noreturn]] void refuse_unknown(const Shape& shape, std::string option) {
   option = option.substr(0, option.find('='));
-  if (!shape.loads && shape.writes && (option == "--seed" || option == "--set")) {
-    refuse(shape.command, option +
-                              " is not offered: a checkpoint continues its own run and no other; to change the "
-                              "scenario, use 'rehearse run'");
+  if (shape.cuts && option == "--seed") {
+    refuse(shape.command,
+           "--seed is not offered: a checkpoint continues its own run and no other; to change the scenario, use "
+           "'rehearse run'");
   }
   refuse(shape.command, "unknown option '" + option + "'; " + suggestion(option, option_names(shape)));
 }
@@ -117,10 +121,9 @@ po::variables_map read_options(const Shape& shape, const std::vector<std::string
   add("help,h", "");
   add("format", po::value<std::string>()->default_value("text"));
   add("argument", po::value<std::vector<std::string>>());
-  if (shape.loads) {
-    add("seed", po::value<std::string>());
-    add("set", po::value<std::vector<std::string>>()->composing());
-  }
+  if (shape.loads) add("seed", po::value<std::string>());
+  if (shape.loads || shape.cuts) add("set", po::value<std::vector<std::string>>()->composing());
+  if (shape.cuts) add("reshard", "");
   if (shape.writes) {
     add("out", po::value<std::string>());
     add("force", "");
@@ -178,6 +181,15 @@ Parsed parse(const Shape& shape, const std::vector<std::string>& words) {
     parsed.out = values["out"].as<std::string>();
     if (parsed.out.empty()) refuse(shape.command, "--out: found an empty path");
   }
+  parsed.reshard = values.count("reshard") != 0;
+  if (shape.cuts && !parsed.reshard && !parsed.load.overrides.empty()) {
+    refuse(shape.command, "--set " + parsed.load.overrides.front() +
+                              ": a checkpoint continues its own run, on as many ranks as it had; to continue it on "
+                              "others, add --reshard; to change the scenario, use 'rehearse run'");
+  }
+  if (parsed.reshard && parsed.load.overrides.empty()) {
+    refuse(shape.command, "--reshard needs to be told how: --set cluster.ranks=M");
+  }
   if (values.count("sweep") != 0) {
     parsed.sweep = parse_sweep(shape.command, values["sweep"].as<std::string>());
     if (values.count("out") != 0 || values.count("check-determinism") != 0 || values.count("seed") != 0) {
@@ -204,6 +216,7 @@ Shape shape_of(const std::string& command) {
                                           : "SCENARIO";
   shape.arguments = command == "diff" ? 2 : 1;
   shape.checks = command == "run";
+  shape.cuts = command == "resume";
   shape.sweeps = command == "run";
   shape.loads = command == "run" || command == "check";
   shape.writes = command == "run" || command == "resume";
@@ -238,7 +251,11 @@ Command parse_command_line(const std::vector<std::string>& words) {
     return RunCommand{parsed.argument, std::move(parsed.load), parsed.out, parsed.force, parsed.check_determinism,
                       parsed.format,   std::move(parsed.sweep)};
   }
-  if (command == "resume") return ResumeCommand{parsed.argument, parsed.out, parsed.force, parsed.format};
+  if (command == "resume") {
+    check_reshards(parsed.load.overrides);
+    return ResumeCommand{parsed.argument, parsed.reshard, std::move(parsed.load.overrides),
+                         parsed.out,      parsed.force,   parsed.format};
+  }
   if (command == "check") return CheckCommand{parsed.argument, std::move(parsed.load), parsed.format};
   if (command == "replay") return ReplayCommand{parsed.argument, parsed.format};
   if (command == "diff") return DiffCommand{parsed.argument, parsed.second, parsed.format};

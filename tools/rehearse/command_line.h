@@ -34,6 +34,8 @@ struct RunCommand {
 
 struct ResumeCommand {
   std::string checkpoint;
+  bool reshard = false;
+  std::vector<std::string> overrides;  // of how the job is cut; with reshard alone
   std::string out;
   bool force = false;
   Format format = Format::kText;

@@ -9,6 +9,8 @@
 #include "core/model/cost.h"
 #include "core/model/layout.h"
 #include "core/parallel/units.h"
+#include "core/train/batch_share.h"
+#include "core/train/gradient_dispute.h"
 #include "sim/check/optimizer_memory.h"
 
 namespace rehearse {
@@ -35,14 +37,15 @@ Traffic traffic(const Scenario& scenario, Operation operation, std::int64_t call
 
 double flops_of_a_step(const Scenario& scenario, int stages) {
   const TrainConfig& train = scenario.train;
+  const BatchShare share = share_of_batch(train, scenario.ranks);
   double flops = 0;
   for (int stage = 0; stage < stages; ++stage) {
     for (Direction direction : {Direction::kForward, Direction::kBackward}) {
-      const StageCost cost = stage_cost(train.model, train.batch / train.accumulate, stage, direction, train.dtype);
+      const StageCost cost = stage_cost(train.model, share.per_microbatch(), stage, direction, train.dtype);
       flops += static_cast<double>(cost.flops.count());
     }
   }
-  return flops * static_cast<double>(train.accumulate) * scenario.ranks;
+  return flops * static_cast<double>(share.microbatches) * scenario.ranks;
 }
 
 }  // namespace
@@ -71,16 +74,24 @@ Estimate estimate(const Scenario& scenario) {
         traffic(scenario, Operation::kAllGather, units + 1, (units + 1) * pairs, whole + kSumsBytes * pairs));
   }
   result.parameter_bytes = Bytes(element * plan.padded_total());
-  result.gradient_bytes = result.parameter_bytes;
+  const std::int64_t recompute_every = train.guards.recompute_every;
+  result.gradient_bytes = Bytes(result.parameter_bytes.count() * (recompute_every > 0 ? 2 : 1));
   result.optimizer_bytes = expected_optimizer_bytes(train, scenario.ranks);
-  result.activation_bytes = Bytes(element * activation_elements(train.model, train.batch / train.accumulate));
+  const BatchShare share = share_of_batch(train, scenario.ranks);
+  result.activation_bytes = Bytes(element * activation_elements(train.model, share.per_microbatch()));
 
   result.rank_bytes = result.parameter_bytes + result.gradient_bytes + result.optimizer_bytes + result.activation_bytes;
   result.process_bytes =
       Bytes(checked(static_cast<__int128>(result.rank_bytes.count()) * ranks, scenario, "the bytes in this process"));
 
-  double steps = static_cast<double>(train.steps);
-  if (scenario.expect.resume_from) steps += static_cast<double>(train.steps - *scenario.expect.resume_from);
+  // Computing gradients again takes as much as a step.
+  const std::int64_t checks = check_number(recompute_every, train.steps, train.steps);
+  double steps = static_cast<double>(train.steps + checks);
+  if (scenario.expect.resume_from) {
+    const std::int64_t from = *scenario.expect.resume_from;
+    steps += static_cast<double>(train.steps - from + checks);
+    if (recompute_every > 0) steps -= static_cast<double>(from / recompute_every);
+  }
   result.flops = steps * flops_of_a_step(scenario, layout.stages());
   const double rate = train.dtype == DType::kFloat64 ? kAssumedFlopsPerSecond / 2 : kAssumedFlopsPerSecond;
   result.wall_seconds = result.flops / rate;

@@ -22,7 +22,7 @@ struct Traffic {
 //                          all_gather of four doubles a rank: N (N - 1) messages, 32 N (N - 1) bytes
 //   a step, zero_stage 0   all_reduce of each unit: 2 N (N - 1) messages, 2 (N - 1) s P bytes; the same all_gather
 //   the start              broadcast of each unit: N - 1 messages, (N - 1) s P bytes
-// Saving and loading checkpoints, and messages in flight, are not in it.
+// Saving and loading checkpoints, what guards ask for beside the sums, and messages in flight, are not in it.
 struct Estimate {
   std::int64_t parameters = 0;
   std::int64_t padded_parameters = 0;
@@ -37,8 +37,8 @@ struct Estimate {
   Bytes rank_bytes;  // their sum
   // Of all ranks together, which live in one process; that of the run for same_weights_as where it is more.
   Bytes process_bytes;
-  // Products of all ranks in all steps, forward and backward; those of the runs that checking resume_from and
-  // same_weights_as takes are in it.
+  // Products of all ranks in all steps, forward and backward, and again where gradients are computed twice; those of
+  // the runs that checking resume_from and same_weights_as takes are in it.
   double flops = 0;
   double wall_seconds = 0;
 };

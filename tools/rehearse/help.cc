@@ -67,22 +67,29 @@ examples:
   rehearse run scenarios/llama3_54_days.textproto --sweep job.checkpoint.every=5min,10min,20min,40min --seeds 1..8
 )";
 
-constexpr const char* kResume = R"(usage: rehearse resume CHECKPOINT_DIR [--out DIR] [--force] [--format text|json]
+constexpr const char* kResume = R"(usage: rehearse resume CHECKPOINT_DIR [--reshard --set cluster.ranks=M]
+                       [--out DIR] [--force] [--format text|json]
 
 Continues the run that a checkpoint directory was taken from to its last step. Every file of the checkpoint is verified
 first. The weights at the end are those of the run that was never interrupted, bit for bit. The scenario and its inputs
 come from the checkpoint; an input over 64 MiB comes from where it was, if its SHA-256 is still the same.
 
+  --reshard       continue on another number of ranks, which --set cluster.ranks=M says; --set train.zero_stage,
+                  train.bucket and train.guards.recompute_every are taken too. Parameters, master weights and moments
+                  are re-cut, equal by name, element for element; batches, their order and the learning rates stay
+                  those of the job. What comes after is not the run that was never interrupted, bit for bit: other
+                  ranks add in another order. M divides the sequences of a batch.
   --out DIR       as in rehearse run; metrics and checkpoints are those after the checkpoint's step
   --force         as in rehearse run
   --format json   print summary.json on standard output, and nothing else there
 
---seed and --set are not offered: a checkpoint continues its own run and no other.
+Nothing else can be set: a checkpoint continues its own run and no other.
 
 examples:
   rehearse run scenarios/capstone.textproto --out out/capstone
   rehearse resume out/capstone/checkpoints/step_000010
   rehearse resume out/capstone/checkpoints/step_000010 --out out/continued
+  rehearse resume out/capstone/checkpoints/step_000010 --reshard --set cluster.ranks=2
 )";
 
 constexpr const char* kCheck = R"(usage: rehearse check SCENARIO [--seed N] [--set PATH=VALUE]... [--format text|json]
@@ -100,7 +107,8 @@ constexpr const char* kReplay = R"(usage: rehearse replay DIR [--format text|jso
 Runs again what a run with --out recorded in DIR and compares every event and every state with DIR/events.bin as it
 goes. Ends with 0 where all are as recorded. Else it stops at the first that differs, ends with 1 and shows both, the
 ten before, what each rank was doing, and the likely cause: a file that was changed, another build of rehearse, another
-processor. A log that is cut short, damaged or of another version is an error.
+processor. A log that is cut short, damaged or of another version is an error. A job that is counted (job { }) has no
+log: it is counted again, and outcome and event_digest are compared with DIR/summary.json.
 
 examples:
   rehearse run scenarios/capstone.textproto --out out/capstone

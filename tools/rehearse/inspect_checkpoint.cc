@@ -146,7 +146,7 @@ std::string inspect_scenario(const Scenario& scenario, Format format, const Styl
     json["kind"] = "scenario";
     json["scenario"] = scenario.name;
     json["scenario_sha256"] = scenario.scenario_sha256;
-    json["arithmetic_sha256"] = scenario.arithmetic_sha256;
+    if (!scenario.job.has_value()) json["arithmetic_sha256"] = scenario.arithmetic_sha256;
     json["text"] = scenario.text;
     return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
   }
@@ -155,6 +155,7 @@ std::string inspect_scenario(const Scenario& scenario, Format format, const Styl
     out += field_line("input", input.path + ", sha256 " + input.sha256);
   }
   out += "  scenario_sha256    " + scenario.scenario_sha256 + "\n";
+  if (scenario.job.has_value()) return out;  // it has no arithmetic
   return out + "  arithmetic_sha256  " + scenario.arithmetic_sha256 + "\n";
 }
 

@@ -7,6 +7,7 @@
 #include "sim/cluster/interval_report.h"
 #include "tools/rehearse/interval_lines.h"
 #include "tools/rehearse/report_header.h"
+#include "tools/rehearse/straggler_lines.h"
 #include "tools/rehearse/text_table.h"
 
 namespace rehearse {
@@ -104,7 +105,7 @@ std::string job_header(const Scenario& scenario, const Style& style) {
   const JobConfig& job = *scenario.job;
   std::string out = title_report(scenario, style);
   out += field_line("seed", std::to_string(scenario.seed));
-  out += field_line("ranks", grouped(scenario.ranks) + ", a job that is counted, not computed");
+  out += field_line("ranks", grouped(scenario.ranks) + hosts_text(scenario) + ", a job that is counted, not computed");
   out += field_line("job", "steps of " + seconds_text(job.step) + "; " + seconds_text(job.start) + " to start, " +
                                seconds_text(job.load) + " to load");
   out += field_line(
@@ -129,8 +130,10 @@ std::string job_header(const Scenario& scenario, const Style& style) {
 
 std::string job_report(const FinishedJob& job, const std::string& repeat, const Style& style) {
   const JobRecord& record = job.record;
-  std::string out = failure_table(record, style) + recovery_table(record, style) + time_table(record, style) +
-                    interval_lines(interval_report(*job.scenario, record), style) + verdict_text(job, style) + "\n";
+  std::string out = failure_table(record, style) + recovery_table(record, style) +
+                    straggler_lines(struck_lemons(*job.scenario, failures_of(record)), Stragglers(), style) +
+                    time_table(record, style) + interval_lines(interval_report(*job.scenario, record), style) +
+                    verdict_text(job, style) + "\n";
   std::string outcome = name_of(record.outcome);
   if (!record.failure.empty()) outcome += ": " + record.failure;
   outcome += " (exit code " + std::to_string(static_cast<int>(job.exit_code)) + ")";

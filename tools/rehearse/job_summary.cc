@@ -2,6 +2,7 @@
 #include "tools/rehearse/interval_json.h"
 #include "tools/rehearse/job_report.h"
 #include "tools/rehearse/recoveries_json.h"
+#include "tools/rehearse/stragglers_json.h"
 
 namespace rehearse {
 
@@ -30,6 +31,7 @@ std::string write_job_summary(const FinishedJob& job) {
   }
   json["failures_by_cause"] = std::move(causes);
   json["recoveries"] = recoveries_json(record.recoveries);
+  add_stragglers(struck_lemons(scenario, failures_of(record)), Stragglers(), json);
   json["goodput"] = json_number(goodput_of(record));
   json["save_seconds"] = seconds_of(record.saving);
   json["down_seconds"] = seconds_of(record.down);

@@ -6,6 +6,7 @@
 
 #include "core/checkpoint/names.h"
 #include "sim/config/loader.h"
+#include "sim/config/reshard.h"
 #include "sim/trace/log_reader.h"
 #include "tools/rehearse/build_info.h"
 #include "tools/rehearse/checkpoint_directory.h"
@@ -79,6 +80,12 @@ Recording read_recording(const std::string& path) {
     }
     recording.resume.emplace();
     recording.resume->step = checkpoint.manifest.step;
+    if (checkpoint.manifest.arithmetic_sha256 != recording.scenario.arithmetic_sha256) {
+      const Scenario saved = load_checkpoint_scenario(checkpoint, start);
+      if (job_sha256(saved) == job_sha256(recording.scenario)) {
+        recording.resume->reshard_from = saved.arithmetic_sha256;
+      }
+    }
     recording.resume->files = std::move(checkpoint.files);
   }
   return recording;

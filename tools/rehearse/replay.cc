@@ -7,6 +7,7 @@
 #include "tools/rehearse/commands.h"
 #include "tools/rehearse/json.h"
 #include "tools/rehearse/recording.h"
+#include "tools/rehearse/replay_job.h"
 #include "tools/rehearse/report_header.h"
 #include "tools/rehearse/text_table.h"
 
@@ -95,6 +96,7 @@ Json replay_json(const Recording& recording, const Replayed& replayed, bool same
 
 ExitCode execute_replay(const ReplayCommand& command, Console& console) {
   const Style style(console.colors);
+  if (const auto job = recorded_job(command.directory)) return replay_job(command, *job, console);
   const Recording recording = read_recording(command.directory);
   const bool text = command.format == Format::kText;
   if (text) {

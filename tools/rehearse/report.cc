@@ -5,6 +5,7 @@
 #include "sim/cluster/interval_report.h"
 #include "tools/rehearse/interval_lines.h"
 #include "tools/rehearse/report_header.h"
+#include "tools/rehearse/straggler_lines.h"
 #include "tools/rehearse/text_table.h"
 
 namespace rehearse {
@@ -38,6 +39,7 @@ std::string result_report(const FinishedRun& run, const std::string& repeat, con
   const TrainingRecord& record = run.record;
   std::string out = loss_table(record, style) + memory_table(run, style) + communication_table(record, style) +
                     transport_lines(record, style) + checkpoint_table(record, style) + fault_lines(record, style) +
+                    straggler_lines(struck_lemons(*run.scenario, failures_of(record)), record.stragglers, style) +
                     interval_lines(interval_report(*run.scenario, record), style) + deadlock_table(record, style) +
                     verdict_lines(run, style) + resume_line(run, style) + "\n";
   out += field_line("outcome", outcome_text(run, style));

@@ -7,6 +7,7 @@
 
 #include "core/base/numbers.h"
 #include "core/model/layout.h"
+#include "core/train/batch_share.h"
 #include "sim/config/device_presets.h"
 #include "sim/fault/fault_when.h"
 #include "tools/rehearse/text_table.h"
@@ -33,9 +34,10 @@ struct DataLine {
   }
 };
 
-std::string train_line(const TrainConfig& train) {
-  std::string line = count_of(train.steps, "step") + ", " + count_of(train.batch, "sequence") + " a rank and step";
-  if (train.accumulate > 1) line += " in " + std::to_string(train.accumulate) + " microbatches";
+std::string train_line(const TrainConfig& train, int ranks) {
+  const BatchShare share = share_of_batch(train, ranks);
+  std::string line = count_of(train.steps, "step") + ", " + count_of(share.sequences, "sequence") + " a rank and step";
+  if (share.microbatches > 1) line += " in " + std::to_string(share.microbatches) + " microbatches";
   line += train.adam.weight_decay > 0 ? ", AdamW lr " : ", Adam lr ";
   line += significant(train.adam.lr, 6);
   if (train.schedule.warmup_steps > 0) line += ", warm-up " + std::to_string(train.schedule.warmup_steps);
@@ -115,6 +117,11 @@ std::string guard_line(const GuardConfig& guards) {
   }
   if (guards.corruption) {
     text += (text.empty() ? "" : ", ") + std::string(name_of(*guards.corruption)) + " at state that changed by itself";
+    if (guards.recompute_every > 0) {
+      const std::int64_t every = guards.recompute_every;
+      text += " or at a gradient that another rank does not come to, asked every " +
+              (every == 1 ? std::string("step") : count_of(every, "step"));
+    }
   }
   return text + "; at most " + count_of(guards.max_consecutive_skips, "skip") + " in a row and " +
          count_of(guards.max_rollbacks, "rollback");
@@ -141,12 +148,21 @@ std::string model_line(const Scenario& scenario) {
          (scenario.train.dtype == DType::kFloat64 ? "float64" : "float32");
 }
 
+std::string hosts_text(const Scenario& scenario) {
+  const HostLayout& hosts = scenario.hosts;
+  std::string text;
+  if (hosts.ranks_per_host > 1) text += " on " + count_of(hosts.hosts_of(scenario.ranks), "host");
+  if (hosts.hosts_per_rack > 0) text += " in " + count_of(hosts.racks_of(scenario.ranks), "rack");
+  return text;
+}
+
 std::string layout_line(const Scenario& scenario) {
   const TrainConfig& train = scenario.train;
-  std::string line = std::to_string(scenario.ranks) + ", data-parallel, ";
+  std::string line = std::to_string(scenario.ranks) + hosts_text(scenario) + ", data-parallel, ";
   line += train.zero_stage == 0 ? "optimizer whole on every rank (DDP, zero_stage 0)"
                                 : "optimizer sharded (ZeRO-1, zero_stage 1)";
   if (train.bucket_bytes > 0) line += ", buckets of " + to_string(Bytes(train.bucket_bytes));
+  if (train.data_ranks != scenario.ranks) line += ", batches of " + count_of(train.data_ranks, "rank");
   return line;
 }
 
@@ -165,7 +181,7 @@ std::string header_report(const Scenario& scenario, std::int64_t resumed_from, c
   out += field_line("model", model_line(scenario));
   if (scenario.train.init_file) out += field_line("initial", DataLine::of_file("", *scenario.train.init_file));
   out += field_line("data", std::visit(DataLine(), scenario.train.data));
-  out += field_line("train", train_line(scenario.train));
+  out += field_line("train", train_line(scenario.train, scenario.ranks));
   out += field_line("network", network_line(scenario.network));
   if (scenario.transport.has_value()) out += field_line("transport", transport_line(*scenario.transport));
   out += field_line("device", device_line(scenario));
@@ -199,8 +215,13 @@ std::string header_report(const Scenario& scenario, std::int64_t resumed_from, c
   if (scenario.train.guards.any()) out += field_line("guards", guard_line(scenario.train.guards));
   if (recovers || !scenario.faults.storage.empty() || !scenario.faults.rates.empty() ||
       scenario.transport.has_value()) {
-    out += field_line("recovery", "at most " + count_of(scenario.recovery.max_restarts, "restart") + ", " +
-                                      to_string(scenario.recovery.restart_delay) + " each");
+    std::string recovery = "at most " + count_of(scenario.recovery.max_restarts, "restart") + ", " +
+                           to_string(scenario.recovery.restart_delay) + " each";
+    if (scenario.recovery.spares > 0) recovery += "; " + count_of(scenario.recovery.spares, "spare host");
+    if (scenario.recovery.mode == RecoveryMode::kElastic) {
+      recovery += "; ELASTIC, down to " + count_of(scenario.recovery.min_ranks, "rank");
+    }
+    out += field_line("recovery", recovery);
   }
   for (const std::string& pin : scenario.dropped_pins) {
     out += field_line("note", "the file's " + pin + " is of the scenario as written; it is not expected of this one");

@@ -60,12 +60,18 @@ std::vector<std::string> memory_row(const std::string& name, const RankMemory& m
   return cells;
 }
 
-// "12 P / N" with its numbers, and whether every rank holds just that.
+// "12 P / N" with its numbers, and whether every rank holds just that. Where hosts were lost for good, N is the number
+// of ranks with which a rank held most.
 std::string optimizer_formula(const FinishedRun& run, const Style& style) {
   const TrainConfig& train = run.scenario->train;
-  const int ranks = run.scenario->ranks;
+  int ranks = run.scenario->ranks;
+  Bytes expected = expected_optimizer_bytes(train, ranks);
+  for (const RecoveryRecord& recovery : run.record.recoveries) {
+    if (recovery.gone.empty() || expected_optimizer_bytes(train, recovery.ranks) <= expected) continue;
+    ranks = recovery.ranks;
+    expected = expected_optimizer_bytes(train, ranks);
+  }
   const bool sharded = train.zero_stage > 0;
-  const Bytes expected = expected_optimizer_bytes(train, ranks);
   const std::int64_t factor = 3 * size_of(train.dtype);
   const std::int64_t padded = expected.count() / factor * (sharded ? ranks : 1);
   bool holds = true;
@@ -94,13 +100,48 @@ std::string words_of(const GuardReport& guard) {
   return guard.reaction == name_of(Reaction::kSkipStep) ? "all ranks skip the step" : "the job stops";
 }
 
+// "rank 1", "ranks 1 and 3".
+std::string ranks_text(const std::vector<int>& ranks) {
+  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    if (i > 0) text += i + 1 == ranks.size() ? " and " : ", ";
+    text += std::to_string(ranks[i]);
+  }
+  return text;
+}
+
+// Who starts again, and on what.
+std::string start_words(const RecoveryRecord& recovery) {
+  std::string text;
+  if (!recovery.on_spares.empty()) {
+    text += recovery.hosts_on_spares == 1 ? "a spare host takes over " : "spare hosts take over ";
+    text += ranks_text(recovery.on_spares) + " (" + std::to_string(recovery.spares_left) + " left): ";
+  }
+  if (recovery.gone.empty()) return text + "all ranks start again";
+  const std::string of = recovery.hosts_gone == 1 ? "the host of " : "the hosts of ";
+  text += of + ranks_text(recovery.gone) + (recovery.hosts_gone == 1 ? " is" : " are") +
+          " gone for good; those that are left start again as ";
+  if (recovery.ranks == 1) return text + "rank 0 of 1";
+  return text + "ranks 0 to " + std::to_string(recovery.ranks - 1) + ", numbered anew";
+}
+
 // What the supervisor and the ranks do about one failure.
 void add_recovery(const RecoveryRecord& recovery, std::multimap<TimePoint, std::string>& lines) {
   const auto after = [&](TimePoint time) { return to_string(time - recovery.failed) + " after the failure"; };
   const bool restart = recovery.kind == RecoveryRecord::Kind::kRestart;
   if (restart) {
     lines.emplace(recovery.detected, "the supervisor hears that " + recovery.cause + ", " + after(recovery.detected));
-    lines.emplace(recovery.restarted, "all ranks start again, in generation " + std::to_string(recovery.generation));
+    if (!recovery.suspected.empty()) {
+      lines.emplace(recovery.detected,
+                    ranks_text(recovery.suspected) +
+                        (recovery.suspected.size() == 1 ? " lives all the same" : " live all the same"));
+    }
+    if (!recovery.late.empty()) {
+      lines.emplace(recovery.restarted, "the supervisor has waited in vain for the " +
+                                            std::string(recovery.late.size() == 1 ? "host" : "hosts") + " of " +
+                                            ranks_text(recovery.late));
+    }
+    lines.emplace(recovery.restarted, start_words(recovery) + ", in generation " + std::to_string(recovery.generation));
   }
   for (const std::string& rejected : recovery.rejected) {
     lines.emplace(recovery.restarted, "a checkpoint is refused: " + rejected);
@@ -256,6 +297,10 @@ std::string fault_lines(const TrainingRecord& record, const Style& style) {
                                   words_of(guard.report));
   }
   for (const RecoveryRecord& recovery : record.recoveries) add_recovery(recovery, lines);
+  for (const FencedRecord& one : record.fenced) {
+    lines.emplace(one.time, "rank " + std::to_string(one.rank) + " of generation " + std::to_string(one.generation) +
+                                " " + one.what);
+  }
   std::string out = section_title("Faults and recoveries", style);
   for (const auto& [time, line] : lines) {
     const std::string when = to_string(time.since_start());

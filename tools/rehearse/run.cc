@@ -8,6 +8,7 @@
 #include "sim/cluster/run_twice.h"
 #include "sim/cluster/training_run.h"
 #include "sim/cluster/verdicts.h"
+#include "sim/config/reshard.h"
 #include "sim/trace/log_writer.h"
 #include "tools/rehearse/checkpoint_directory.h"
 #include "tools/rehearse/commands.h"
@@ -205,6 +206,10 @@ ExitCode execute_resume(const ResumeCommand& command, Console& console) {
   job.scenario = load_checkpoint_scenario(checkpoint, command.checkpoint);
   job.resume.emplace();
   job.resume->step = checkpoint.manifest.step;
+  if (command.reshard) {
+    job.resume->reshard_from = job.scenario.arithmetic_sha256;
+    job.scenario = reshard_scenario(job.scenario, command.overrides);
+  }
   job.resume->files = std::move(checkpoint.files);
   job.sources = {command.checkpoint};
   add_inputs(job.scenario, job.sources);
@@ -212,6 +217,8 @@ ExitCode execute_resume(const ResumeCommand& command, Console& console) {
   job.force = command.force;
   job.format = command.format;
   job.repeat = shell_word(console.program) + " resume " + shell_word(command.checkpoint);
+  if (command.reshard) job.repeat += " --reshard";
+  for (const std::string& override : command.overrides) job.repeat += " --set " + shell_word(override);
   return execute(job, console);
 }
 

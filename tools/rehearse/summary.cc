@@ -10,6 +10,7 @@
 #include "tools/rehearse/interval_json.h"
 #include "tools/rehearse/json.h"
 #include "tools/rehearse/recoveries_json.h"
+#include "tools/rehearse/stragglers_json.h"
 
 namespace rehearse {
 namespace {
@@ -139,6 +140,10 @@ Json faults_json(const std::vector<FaultRecord>& faults) {
       one["phase"] = name_of(fault.at.phase);
     }
     one["what"] = fault.what;
+    // Several that failed as one.
+    if (fault.failed.has_value() && fault.failed->count > 1) {
+      for (int rank = fault.failed->first; rank < fault.failed->end(); ++rank) one["failed_ranks"].push_back(rank);
+    }
     list.push_back(std::move(one));
   }
   return list;
@@ -177,6 +182,19 @@ Json waiting_json(const std::vector<WaitingRow>& rows) {
   return list;
 }
 
+Json fenced_json(const std::vector<FencedRecord>& fenced) {
+  Json list = Json::array();
+  for (const FencedRecord& record : fenced) {
+    Json one;
+    one["seconds"] = seconds_of(record.time.since_start());
+    one["rank"] = record.rank;
+    one["generation"] = record.generation;
+    one["what"] = record.what;
+    list.push_back(std::move(one));
+  }
+  return list;
+}
+
 }  // namespace
 
 Json recoveries_json(const std::vector<RecoveryRecord>& recoveries) {
@@ -189,6 +207,13 @@ Json recoveries_json(const std::vector<RecoveryRecord>& recoveries) {
     one["failed_seconds"] = seconds_of(recovery.failed.since_start());
     one["detected_seconds"] = seconds_of(recovery.detected.since_start());
     one["restarted_seconds"] = seconds_of(recovery.restarted.since_start());
+    if (!recovery.on_spares.empty()) one["on_spares"] = recovery.on_spares;
+    if (!recovery.gone.empty()) {
+      one["gone"] = recovery.gone;
+      one["ranks"] = recovery.ranks;
+    }
+    if (!recovery.suspected.empty()) one["suspected"] = recovery.suspected;
+    if (!recovery.late.empty()) one["late"] = recovery.late;
     if (recovery.resumed > recovery.failed) {
       one["resumed_seconds"] = seconds_of(recovery.resumed.since_start());
       one["resumed_step"] = recovery.resumed_step;
@@ -244,6 +269,8 @@ std::string write_summary(const FinishedRun& run) {
   if (!record.faults_not_struck.empty()) json["faults_not_struck"] = record.faults_not_struck;
   if (!record.guards.empty()) json["guards"] = guards_json(record.guards);
   json["recoveries"] = recoveries_json(record.recoveries);
+  if (!record.fenced.empty()) json["fenced"] = fenced_json(record.fenced);
+  add_stragglers(struck_lemons(scenario, failures_of(record)), record.stragglers, json);
   json["goodput"] = json_number(goodput_of(record));
   if (const auto interval = interval_report(scenario, record)) json["checkpoint_interval"] = interval_json(*interval);
   if (!record.evals.empty()) {

@@ -167,8 +167,10 @@ TEST(Manifest, AnotherJobsCheckpointIsRefused) {
     return refusal([&] { check_matches(manifest, expected, "c"); });
   };
   check_matches(manifest, expectation_of(manifest), "c");
-  EXPECT_EQ(refused([](ExpectedManifest& e) { e.world_size = 4; }),
-            "c: world_size of the checkpoint is 2, of this job 4");
+  EXPECT_EQ(
+      refused([](ExpectedManifest& e) { e.world_size = 4; }),
+      "c: world_size of the checkpoint is 2, of this job 4; other ranks continue it where resharding is asked for "
+      "(rehearse resume --reshard)");
   EXPECT_THAT(refused([](ExpectedManifest& e) { e.layout.pipeline = 2; }),
               HasSubstr("layout of the checkpoint is data 2"));
   EXPECT_THAT(refused([](ExpectedManifest& e) { e.zero_stage = 0; }), HasSubstr("zero_stage of the checkpoint is 1"));

@@ -27,6 +27,8 @@ std::vector<int> all_ranks(int count) {
 
 std::int64_t padded(std::int64_t numel, int ranks) { return (numel + 16 * ranks - 1) / (16 * ranks) * 16 * ranks; }
 
+std::string tiny_arithmetic(int ranks) { return sha256_hex("arithmetic of " + std::to_string(ranks)); }
+
 Manifest tiny_manifest(int ranks, std::int64_t step) {
   Manifest manifest;
   manifest.world_size = ranks;
@@ -37,7 +39,7 @@ Manifest tiny_manifest(int ranks, std::int64_t step) {
   manifest.applied_steps = step;
   manifest.schedule.lr = 0.005;
   manifest.schedule.total_steps = 20;
-  manifest.arithmetic_sha256 = sha256_hex("arithmetic");
+  manifest.arithmetic_sha256 = tiny_arithmetic(ranks);
   manifest.parameters = {{"embed.weight", {5, 7}}, {"ln.bias", {4}}, {"head.weight", {3, 6}}};
   manifest.units = {{"ln.bias", 2, 22, padded(22, ranks)}, {"embed.weight", 1, 35, padded(35, ranks)}};
   return manifest;
@@ -235,7 +237,7 @@ std::vector<LoadOutcome> run_load_newest(int ranks, Mounts& mounts, bool reshard
     StarCoordinator coordinator(context);
     if (context.rank() == 0) co_await prepare_checkpoints(context.storage(), checkpoints());
     LoadRequest request(tiny_expectation(ranks), tiny_wanted(context.rank(), ranks));
-    request.reshard = reshard;
+    for (int others = 1; reshard && others <= 8; ++others) request.reshard_from.push_back(tiny_arithmetic(others));
     LoadOutcome outcome = co_await load_first(context, coordinator, checkpoints(), request, INT64_MAX, newest_first());
     outcomes[static_cast<std::size_t>(context.rank())] = std::move(outcome);
   };

@@ -63,7 +63,8 @@ std::vector<SaveResult> run_save(int ranks, Mounts& mounts, std::int64_t step, c
                                  Storing storing = Storing::kElements);
 // Tries every checkpoint, the newest first.
 CheckpointChoice newest_first();
-std::vector<LoadOutcome> run_load_newest(int ranks, Mounts& mounts, bool reshard = false);
+std::vector<LoadOutcome> run_load_newest(int ranks, Mounts& mounts,
+                                         bool reshard = false);  // of a world size with another hash
 
 // Names below the checkpoints' directory, as seen now, without those of files in directories.
 std::set<std::string> directories(const Mounts& mounts);

@@ -148,6 +148,50 @@ TEST(Guards, ChangedStateIsNamedBeforeAnythingThatFollowsFromIt) {
   EXPECT_EQ(judge_step(config, report, history_of({1}), 0).reaction, Reaction::kSkipStep);
 }
 
+GradientDispute dispute(int owner, int checker, int third, int wrong) {
+  GradientDispute one;
+  one.owner = owner;
+  one.checker = checker;
+  one.third = third;
+  one.wrong = wrong;
+  one.units = {0};
+  return one;
+}
+
+TEST(Guards, AWrongGradientConvictsWhoeverIsWrong) {
+  GuardConfig config = both_guards();
+  config.corruption = Reaction::kEvict;
+  StepReport report = step_with(kNan);
+  report.changed_state = {0, 0, 0, kParametersPart};
+  report.disputes = {dispute(1, 0, 2, 1), dispute(2, 3, 1, 3)};
+  const Judgement judgement = judge_step(config, report, history_of({1}), 0);
+  EXPECT_EQ(judgement.reaction, Reaction::kEvict);
+  EXPECT_EQ(judgement.convicted, (std::vector<int>{1, 3}));
+  EXPECT_EQ(judgement.reason,
+            "the parameters of rank 3 are not what the last update left; the gradient of rank 1 is not what ranks 0 "
+            "and 2 make of its tokens (unit 0); rank 3 does not make of the tokens of rank 2 the gradient that ranks 2 "
+            "and 1 make (unit 0)");
+}
+
+TEST(Guards, WhereNobodyIsConvictedAnEvictionIsARollback) {
+  GuardConfig config = both_guards();
+  StepReport report = step_with(1);
+  report.disputes = {dispute(1, 0, -1, -1)};
+  for (const auto& [policy, expected] :
+       {std::pair(Reaction::kEvict, Reaction::kRollback), std::pair(Reaction::kRollback, Reaction::kRollback),
+        std::pair(Reaction::kStop, Reaction::kStop),
+        std::pair(Reaction::kRollbackAndSkipBatches, Reaction::kRollbackAndSkipBatches)}) {
+    config.corruption = policy;
+    const Judgement judgement = judge_step(config, report, history_of({1}), 0);
+    EXPECT_EQ(judgement.reaction, expected);
+    EXPECT_TRUE(judgement.convicted.empty());
+  }
+  config.corruption = Reaction::kEvict;
+  EXPECT_EQ(judge_step(config, report, history_of({1}), config.max_rollbacks).reaction, Reaction::kStop);
+  config.corruption.reset();
+  EXPECT_EQ(judge_step(config, report, history_of({1}), 0).reaction, Reaction::kGoOn);
+}
+
 TEST(StandardPolicy, GoesToTheNewestTrustedCheckpointThatIsNotAvoided) {
   const StandardPolicy policy(both_guards(), 8, Duration::seconds(1));
   const std::vector<RecoveryPoint> points = {point(5, true), point(10, true), point(15, true, true), point(20, false)};

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -209,6 +210,8 @@ void expect_same(const TrainingRecord& full, const JobRecord& model) {
     EXPECT_EQ(b.failed, a.failed);
     EXPECT_EQ(b.detected, a.detected);
     EXPECT_EQ(b.restarted, a.restarted);
+    EXPECT_EQ(b.on_spares, a.on_spares);
+    EXPECT_EQ(b.spares_left, a.spares_left);
     EXPECT_EQ(b.last_step, a.last_step);
     EXPECT_EQ(b.resumed_step, a.resumed_step);
     EXPECT_EQ(b.from_checkpoint, a.from_checkpoint);
@@ -225,8 +228,10 @@ bool blames_a_checkpoint(const TrainingRecord& record) {
   return false;
 }
 
-void compare(int ranks, int plans, Tally& tally) {
-  const Scenario base = full_scenario(ranks);
+void compare(int ranks, int plans, Tally& tally, int ranks_per_host = 1, int spares = 0) {
+  Scenario base = full_scenario(ranks);
+  base.hosts.ranks_per_host = ranks_per_host;
+  base.recovery.spares = spares;
   std::map<std::uint64_t, JobConfig> jobs;  // by the number of faults
   for (std::uint64_t faults = 1; faults <= 6; ++faults) jobs.emplace(faults, measure(base, faults));
   JobConfig job = jobs.at(1);
@@ -277,6 +282,16 @@ TEST(JobEquality, OfTheRecoveriesOfRandomPlans) {
   EXPECT_GT(tally.recoveries, 200);
   EXPECT_GT(tally.failed_again, 10);
   EXPECT_GT(tally.given_up, 2);
+}
+
+// Losses take whole hosts, of which spares stand by.
+TEST(JobEquality, OfHostsOfSeveralRanks) {
+  Tally tally;
+  compare(6, 40, tally, 2, 1);
+  compare(7, 20, tally, 3);
+  std::printf("%d plans, %d left out; %d recoveries equal\n", tally.plans, tally.left_out, tally.recoveries);
+  EXPECT_LT(tally.left_out, tally.plans / 3);
+  EXPECT_GT(tally.recoveries, 50);
 }
 
 // The same rank crashes in the same step twice: the checkpoint that the job went back to is left alone.
@@ -345,6 +360,39 @@ TEST(JobEquality, OfTheShippedPair) {
   const TrainingRecord record = run_training(full);
   expect_same(record, run_job(counted));
   EXPECT_GT(record.recoveries.size(), 1U);
+}
+
+// Nodes are hosts: both draw the same failures, and a host that is lost is lost with both of its ranks.
+TEST(JobEquality, OfHostsThatFailAtARate) {
+  const std::string path = std::string(REHEARSE_SOURCE_DIR) + "/scenarios/failure_rate.textproto";
+  std::optional<JobConfig> job;
+  int compared = 0;
+  int hosts = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE(seed);
+    LoadOptions options;
+    options.overrides = {"cluster.ranks_per_host=2", "faults.rate[0].host_share=0.5"};
+    options.seed = seed;
+    Scenario scenario = load_scenario(path, options);
+    if (!job.has_value()) {
+      Scenario quiet = scenario;
+      quiet.faults = FaultPlan();
+      job = measure(quiet, 0);
+    }
+    Moments moments(scenario.ranks);
+    const TrainingRecord full = run_full(scenario, moments);
+    const bool decided = std::all_of(full.faults.begin(), full.faults.end(),
+                                     [&](const FaultRecord& fault) { return moments.decides(fault.time); });
+    if (!decided || blames_a_checkpoint(full)) continue;
+    scenario.job = job;
+    const JobRecord model = run_job(scenario);
+    expect_same(full, model);
+    EXPECT_EQ(failures_of(model), failures_of(full));
+    for (const RankRange& ranks : failures_of(full)) hosts += ranks.count == 2 ? 1 : 0;
+    ++compared;
+  }
+  EXPECT_GT(compared, 10);
+  EXPECT_GT(hosts, 10);
 }
 
 }  // namespace

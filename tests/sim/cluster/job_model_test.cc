@@ -25,6 +25,7 @@ Scenario job() {
   scenario.network.latency = Duration::milliseconds(1);
   scenario.recovery.restart_delay = Duration::seconds(30);
   scenario.recovery.heartbeat_timeout = Duration::seconds(5);
+  scenario.recovery.heartbeat_interval = Duration();
   JobConfig job;
   job.step = Duration::seconds(1);
   job.start = Duration::seconds(10);
@@ -55,6 +56,48 @@ void add_crash(Scenario& scenario, int rank, double seconds, CrashKind kind = Cr
 }
 
 Duration milliseconds(std::int64_t ms) { return Duration::milliseconds(ms); }
+
+TEST(JobModel, AHostIsLostWithAllItsRanks) {
+  Scenario scenario = job();
+  scenario.hosts.ranks_per_host = 2;
+  add_crash(scenario, 3, 15, CrashKind::kHost);
+  const JobRecord record = run_job(scenario);
+  ASSERT_EQ(record.failures.size(), 1U);
+  EXPECT_EQ(record.failures[0].ranks, (RankRange{2, 2}));
+  ASSERT_EQ(record.recoveries.size(), 1U);
+  EXPECT_EQ(record.recoveries[0].cause, "host 1 (ranks 2, 3) was lost");
+  EXPECT_EQ(record.recoveries[0].detected - record.recoveries[0].failed, milliseconds(5'001));
+}
+
+// Rank 1's process has died: its host is there as long as rank 0 lives.
+TEST(JobModel, AHostIsLostWhileAnyOfItsRanksIsUp) {
+  Scenario scenario = job();
+  scenario.hosts.ranks_per_host = 2;
+  scenario.network.latency = Duration::seconds(1);
+  add_crash(scenario, 1, 15);
+  add_crash(scenario, 1, 15.5, CrashKind::kHost);
+  add_crash(scenario, 0, 15.6, CrashKind::kHost);
+  const JobRecord record = run_job(scenario);
+  ASSERT_EQ(record.failures.size(), 2U);
+  EXPECT_EQ(record.failures[1].ranks, (RankRange{0, 2}));
+  EXPECT_EQ(record.recoveries.size(), 1U);
+}
+
+TEST(JobModel, ASpareTakesALostHostsPlaceWithoutTheDelay) {
+  Scenario scenario = job();
+  scenario.hosts.ranks_per_host = 2;
+  add_crash(scenario, 3, 15, CrashKind::kHost);
+  add_crash(scenario, 0, 80, CrashKind::kHost);
+  scenario.job->steps = 200;
+  scenario.recovery.spares = 1;
+  const JobRecord record = run_job(scenario);
+  ASSERT_EQ(record.recoveries.size(), 2U);
+  const auto waited = [](const RecoveryRecord& one) { return one.restarted - one.detected; };
+  EXPECT_EQ(waited(record.recoveries[0]), milliseconds(1 + 2));  // the agents meet in two latencies
+  EXPECT_EQ(record.recoveries[0].on_spares, (std::vector<int>{2, 3}));
+  EXPECT_EQ(waited(record.recoveries[1]), milliseconds(1) + Duration::seconds(30));
+  EXPECT_TRUE(record.recoveries[1].on_spares.empty());
+}
 
 TEST(JobModel, WithoutFailuresTakesTheSumOfItsParts) {
   const JobRecord record = run_job(job());
@@ -102,11 +145,11 @@ TEST(JobModel, ALostHostIsMissedByItsHeartbeats) {
   const JobRecord record = run_job(scenario);
   ASSERT_EQ(record.recoveries.size(), 1U);
   EXPECT_EQ(record.recoveries[0].cause, "rank 1 was lost with its host");
-  EXPECT_EQ(record.recoveries[0].detected.since_start(), milliseconds(17'500));
+  EXPECT_EQ(record.recoveries[0].detected.since_start(), milliseconds(17'501));
   EXPECT_FALSE(record.recoveries[0].from_checkpoint);
   EXPECT_EQ(record.recoveries[0].last_step, 2);
   // Without a checkpoint it starts again, which takes a time of its own.
-  EXPECT_EQ(record.recoveries[0].resumed.since_start(), milliseconds(17'501 + 30'000 + 11'000));
+  EXPECT_EQ(record.recoveries[0].resumed.since_start(), milliseconds(17'502 + 30'000 + 11'000));
 }
 
 TEST(JobModel, AHangIsFoundByTheWatchdog) {

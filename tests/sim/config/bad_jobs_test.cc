@@ -104,9 +104,11 @@ INSTANTIATE_TEST_SUITE_P(
         BadJob{"CheckpointsOfATraining", kJob + "checkpoint { every_steps: 3 }\n",
                "7:1: checkpoint: found together with a job; allowed: job.checkpoint"},
         BadJob{"ADevice", job_with("ranks: 16", "ranks: 16 device { preset: \"h100\" }"),
-               "2:1: cluster: found more than a job has; allowed: ranks, network { latency }"},
+               "2:1: cluster: found more than a job has; allowed: ranks, network { latency }, ranks_per_host, "
+               "hosts_per_rack"},
         BadJob{"Jitter", job_with("ranks: 16", "ranks: 16 network { latency: \"1us\" jitter: \"1us\" }"),
-               "2:1: cluster: found more than a job has; allowed: ranks, network { latency }"},
+               "2:1: cluster: found more than a job has; allowed: ranks, network { latency }, ranks_per_host, "
+               "hosts_per_rack"},
         BadJob{"ABitFlip",
                job_with("crash { rank: 3 time: \"50s\" }",
                         "flip { rank: 3 at { step: 1 phase: REDUCE } target: GRADIENT tensor: \"x\" index: 0 bit: 0 }"),
@@ -114,6 +116,10 @@ INSTANTIATE_TEST_SUITE_P(
                "hang, rate"},
         BadJob{"ACrashInAPhase", job_with("time: \"50s\"", "at { step: 5 phase: DATA }"),
                "5:10: faults.crash[0]: found a place in a step, which a job has not; allowed: time"},
+        BadJob{"AnElasticJob", kJob + "recovery { mode: ELASTIC }\n",
+               "7:18: recovery.mode: found ELASTIC in a job, whose steps take as long as is written; allowed: RESTART"},
+        BadJob{"ACrashOfAHostThatIsNotThere", job_with("rank: 3", "host: 16"),
+               "5:24: faults.crash[0].host: found 16; allowed: 0 to 15, as 16 ranks make 16 hosts"},
         BadJob{"ACrashOfNobody", job_with("rank: 3", "rank: 16"),
                "5:24: faults.crash[0].rank: found 16; allowed: 0 to cluster.ranks - 1 = 15"},
         BadJob{"AnExpectedLoss", job_with("recoveries: 1", "loss: FALLS"),
@@ -128,7 +134,7 @@ INSTANTIATE_TEST_SUITE_P(
                "5:10: faults.hang[0]: found a place in a step, which a job has not; allowed: time"},
         BadJob{"UnsyncedFiles", job_with("time: \"50s\"", "time: \"50s\" kind: HOST unsynced: ALL_SURVIVE"),
                "5:59: faults.crash[0].unsynced: found in a scenario with a job, which has no ranks that compute; "
-               "allowed: kind, rank, time"},
+               "allowed: host, kind, rack, rank, time"},
         BadJob{"AHangForEver",
                job_with("crash { rank: 3 time: \"50s\" }", "hang { rank: 3 time: \"50s\" }") +
                    "recovery { collective_timeout: \"0ps\" }\n",

@@ -158,6 +158,16 @@ INSTANTIATE_TEST_SUITE_P(
                  "7:21: checkpoint.every: found \"0s\"; allowed: a duration above 0 such as \"5us\", in quotes"},
         BadValue{"CorruptionSkipped", with_train("guards { corruption: SKIP_STEP }"),
                  "6:49: train.guards.corruption: found SKIP_STEP; allowed: any other policy for this guard"},
+        BadValue{"RecomputingWithoutCorruption", with_train("guards { recompute_every: 2 }"),
+                 "6:54: train.guards.recompute_every: found 2 without corruption, which says what is done; allowed: "
+                 "only with that guard"},
+        BadValue{"RecomputingOnOneRank",
+                 with_train("guards { corruption: EVICT recompute_every: 2 }")
+                     .replace(kGoodScenario.find("ranks: 4"), 8, "ranks: 1"),
+                 "6:72: train.guards.recompute_every: found 2 on one rank, which has no other to ask; allowed: 0, or "
+                 "cluster.ranks of 2 or more"},
+        BadValue{"RecomputingAtNegativeSteps", with_train("guards { corruption: EVICT recompute_every: -1 }"),
+                 "6:72: train.guards.recompute_every: found '-1'; allowed: whole numbers from 0 to 1000000000"},
         BadValue{"EvictionForANan", with_train("guards { nonfinite: EVICT }"),
                  "6:48: train.guards.nonfinite: found EVICT; allowed: any other policy for this guard"},
         BadValue{"EvictionForASpike", with_train("guards { loss_spike: EVICT }"),

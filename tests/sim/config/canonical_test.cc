@@ -100,6 +100,12 @@ expect {
 )");
 }
 
+TEST(CanonicalText, GradientsThatAreComputedTwiceInEveryZerothStepAreNotMentioned) {
+  const Scenario written = load_text(kGoodScenario, {"train.guards.recompute_every=0"});
+  EXPECT_EQ(written.text, load_text(kGoodScenario).text);
+  EXPECT_EQ(written.arithmetic_sha256, load_text(kGoodScenario).arithmetic_sha256);
+}
+
 TEST(CanonicalText, ReadsBackToTheSameScenario) {
   const Scenario first = load_text(kGoodScenario);
   const Scenario second = load_text(first.text);

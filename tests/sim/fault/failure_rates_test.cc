@@ -245,5 +245,15 @@ TEST(MeanTimeBetweenFailures, CountsLemonsAndSeveralRates) {
   EXPECT_FALSE(mean_seconds_between_failures({rate}, 16).has_value());
 }
 
+// A job that was cut to fewer ranks has fewer nodes.
+TEST(MeanTimeBetweenFailures, LeavesOutLemonsThatTheJobDoesNotHave) {
+  FailureRate rate;
+  rate.per_node_day = 1;
+  rate.ranks_per_node = 4;
+  rate.lemons = {LemonNode{1, 3}};
+  EXPECT_EQ(mean_seconds_between_failures({rate}, 8), 86'400.0 / 4);
+  EXPECT_EQ(mean_seconds_between_failures({rate}, 4), 86'400.0);
+}
+
 }  // namespace
 }  // namespace rehearse

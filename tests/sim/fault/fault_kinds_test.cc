@@ -91,7 +91,7 @@ TEST(Injector, ACrashAfterAMessageCountsThoseOfThePhase) {
   std::vector<std::string> words;
   FaultInjector::Hooks hooks = hooks_of([&words](const FaultRecord& record) { words.push_back(record.what); });
   int crashes = 0;
-  hooks.crash = [&crashes](int, CrashKind, const PowerLoss&) { ++crashes; };
+  hooks.crash = [&crashes](int) { ++crashes; };
   FaultInjector injector = injector_of(plan, hooks);
   const auto phase_with_messages = [&](std::int64_t step, Phase phase, int messages) {
     injector.strike(moment_of(2, step, phase), rank.memory());
@@ -118,7 +118,7 @@ TEST(Injector, LoadsAreCounted) {
   RankMemory<float> rank;
   FaultInjector::Hooks hooks = no_hooks();
   int crashes = 0;
-  hooks.crash = [&crashes](int, CrashKind, const PowerLoss&) { ++crashes; };
+  hooks.crash = [&crashes](int) { ++crashes; };
   FaultInjector injector = injector_of(plan, hooks);
   for (int r = 0; r < 4; ++r) injector.strike(moment_of(r, 0, Phase::kLoad, 1), rank.memory());
   EXPECT_EQ(crashes, 0);

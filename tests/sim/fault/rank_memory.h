@@ -149,7 +149,8 @@ inline FaultInjector::Hooks hooks_of(std::function<void(const FaultRecord&)> on_
   FaultInjector::Hooks hooks;
   hooks.on_fault = std::move(on_fault);
   hooks.is_up = [](int) { return true; };
-  hooks.crash = [](int rank, CrashKind, const PowerLoss&) { ADD_FAILURE() << "rank " << rank << " dies"; };
+  hooks.crash = [](int rank) { ADD_FAILURE() << "rank " << rank << " dies"; };
+  hooks.lose = [](const DomainLoss& loss, const PowerLoss&) { ADD_FAILURE() << words_of(loss.ranks) << " die"; };
   hooks.hang = [](int rank) { ADD_FAILURE() << "rank " << rank << " hangs"; };
   hooks.slow_down = [](int, std::int64_t, std::int64_t) {};
   return hooks;

@@ -59,6 +59,26 @@ TEST(Check, ItsFormulasAreWhatARunCounts) {
   std::printf("%d layouts were compared\n", cases);
 }
 
+TEST(Check, GradientsThatAreComputedTwiceAreInTheEstimate) {
+  TemporaryDirectory folder;
+  write_file(folder / "one.textproto", small_scenario("resume_from: 4"));
+  const auto checked = [&](const char* command, const std::string& every) {
+    return parse_json(rehearse({command, folder / "one.textproto", "--format", "json", "--set",
+                                "train.guards.corruption=EVICT", "--set", "train.guards.recompute_every=" + every})
+                          .out);
+  };
+  const Json never = checked("check", "0");
+  const double step = never["flops"].get<double>() / (6 + 2);
+  const Json often = checked("check", "1");
+  EXPECT_DOUBLE_EQ(often["flops"], step * 2 * (6 + 2));
+  // In steps 4 and 6, and in step 6 again.
+  EXPECT_DOUBLE_EQ(checked("check", "4")["flops"], step * (6 + 2 + 2 + 1));
+  for (const auto& [kind, bytes] : often["memory_per_rank"].items()) {
+    EXPECT_EQ(checked("run", "1")["memory"]["max"][kind], bytes) << kind;
+    EXPECT_EQ(never["memory_per_rank"][kind].get<std::int64_t>() * (kind == "gradients" ? 2 : 1), bytes) << kind;
+  }
+}
+
 TEST(Check, TheRunWhoseWeightsAreExpectedIsInTheEstimate) {
   TemporaryDirectory folder;
   write_file(folder / "other.textproto", small_scenario_with("expect { final_step: 6 }"));

@@ -48,7 +48,7 @@ TEST(CommandLine, WhatIsWrongIsSaidWithWhatWouldBeRight) {
       {{"check", "a", "--out", "x"}, "unknown option '--out'"},
       {{"inspect", "a", "--set", "x=1"}, "unknown option '--set'"},
       {{"resume", "a", "--seed", "7"}, "--seed is not offered: a checkpoint continues its own run"},
-      {{"resume", "a", "--set=train.steps=40"}, "--set is not offered"},
+      {{"resume", "a", "--set=train.steps=40"}, "add --reshard"},
   };
   for (const BadLine& line : lines) {
     const Ran ran = command(line.words);

@@ -15,6 +15,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 const std::string kJob =
     "# A small job.\n"
@@ -62,6 +63,18 @@ TEST(Job, SummaryHasTheSameInNumbers) {
   EXPECT_NEAR(interval["waste"].get<double>(), 1 - summary["goodput"].get<double>(), 1e-12);
 }
 
+TEST(Job, NamesItsLemons) {
+  const Ran ran = rehearse({"run", shipped_scenario("lemon_node")});
+  EXPECT_THAT(ran.out, HasSubstr("a lemon: node 17 (ranks 136 to 143) failed "));
+  EXPECT_THAT(ran.out, HasSubstr("; its rate is 100 times that of the"));
+  const Json summary = parse_json(rehearse({"run", shipped_scenario("lemon_node"), "--format=json"}).out);
+  ASSERT_EQ(summary["lemons"].size(), 1u);
+  EXPECT_EQ(summary["lemons"][0]["first_rank"], 136);
+  EXPECT_EQ(summary["lemons"][0]["ranks"], 8);
+  EXPECT_EQ(summary["lemons"][0]["of"], summary["failures"]);
+  EXPECT_GT(summary["lemons"][0]["failures"], 15);
+}
+
 TEST(Job, LeavesItsSummaryAndItsScenario) {
   TemporaryDirectory folder;
   const Ran ran = rehearse({"run", job_file(folder), "--out", folder / "out"});
@@ -76,6 +89,50 @@ TEST(Job, LeavesItsSummaryAndItsScenario) {
   const Ran again = rehearse({"run", folder / "out/scenario.textproto", "--format", "json"});
   EXPECT_EQ(parse_json(again.out)["event_digest"], first["event_digest"]);
   EXPECT_EQ(rehearse({"run", job_file(folder), "--out", folder / "out", "--force"}).code, 0);
+}
+
+TEST(Job, IsCountedAgainByReplay) {
+  TemporaryDirectory folder;
+  ASSERT_EQ(rehearse({"run", job_file(folder), "--out", folder / "out"}).code, 0);
+  const Ran ran = rehearse({"replay", folder / "out"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  const Json summary = parse_json(read_file(folder / "out/summary.json"));
+  EXPECT_THAT(ran.out, HasSubstr("REPRODUCED"));
+  EXPECT_THAT(ran.out, HasSubstr(summary["event_digest"].get<std::string>()));
+  const Json json = parse_json(rehearse({"replay", folder / "out", "--format", "json"}).out);
+  EXPECT_TRUE(json["identical"].get<bool>());
+}
+
+TEST(Job, ReplaySaysWhereItsSummaryIsNotOfIt) {
+  TemporaryDirectory folder;
+  ASSERT_EQ(rehearse({"run", job_file(folder), "--out", folder / "out"}).code, 0);
+  const std::string path = folder / "out/summary.json";
+  const Json summary = parse_json(read_file(path));
+  const auto with = [&](const char* field, const Json& value) {
+    Json changed = summary;
+    changed[field] = value;
+    write_file(path, changed.dump());
+    return rehearse({"replay", folder / "out"});
+  };
+  const Ran other = with("event_digest", std::string(64, '0'));
+  EXPECT_EQ(other.code, 1);
+  EXPECT_THAT(other.out, HasSubstr("NOT REPRODUCED"));
+  EXPECT_EQ(with("outcome", "FAILED").code, 1);
+  const Ran interrupted = with("outcome", "INTERRUPTED");
+  EXPECT_EQ(interrupted.code, 2);
+  EXPECT_THAT(interrupted.err, HasSubstr("is of a job that was interrupted"));
+  EXPECT_THAT(with("scenario_sha256", "0").err, HasSubstr("is of another scenario than the one beside it"));
+  EXPECT_THAT(with("event_digest", 5).err, HasSubstr("is damaged: it has no event_digest"));
+  write_file(path, "{");
+  EXPECT_THAT(rehearse({"replay", folder / "out"}).err, HasSubstr("is damaged"));
+}
+
+TEST(Job, HasNoArithmeticToInspect) {
+  TemporaryDirectory folder;
+  const Ran ran = rehearse({"inspect", job_file(folder)});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("scenario_sha256"));
+  EXPECT_THAT(ran.out, Not(HasSubstr("arithmetic_sha256")));
 }
 
 TEST(Job, ThatDoesNotWhatIsExpectedFails) {

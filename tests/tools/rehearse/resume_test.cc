@@ -123,5 +123,43 @@ TEST_F(Resume, WhatIsNoWholeCheckpointIsRefusedByName) {
   EXPECT_THAT(linked.err, HasSubstr("a symbolic link"));
 }
 
+TEST_F(Resume, ReshardsWhereItIsAskedTo) {
+  run(shipped_scenario("capstone"));
+  const std::string saved = folder_ / "whole/checkpoints/step_000010";
+  const Ran two = rehearse({"resume", saved, "--reshard", "--set", "cluster.ranks=2", "--out", folder_ / "two"});
+  ASSERT_EQ(two.code, 0) << two.err << two.out;
+  EXPECT_THAT(two.out, HasSubstr("2, data-parallel"));
+  EXPECT_THAT(two.out, HasSubstr("(ZeRO-1, zero_stage 1), batches of 4 ranks"));
+  EXPECT_THAT(two.out, HasSubstr("8 sequences a rank and step in 2 microbatches"));
+  EXPECT_THAT(two.out, HasSubstr("resume " + saved + " --reshard --set cluster.ranks=2"));
+  const Json summary = parse_json(read_file(folder_ / "two/summary.json"));
+  EXPECT_EQ(summary["resumed_from"], 10);
+  ASSERT_EQ(summary["losses"].size(), 10u);
+  for (std::size_t i = 0; i < 10; ++i) {
+    EXPECT_NEAR(summary["losses"][i].get<double>(), whole_["losses"][10 + i].get<double>(), 1e-3);
+  }
+  // What it left is a run like any other: replayed, and continued on as many ranks.
+  const Ran replayed = rehearse({"replay", folder_ / "two"});
+  EXPECT_EQ(replayed.code, 0) << replayed.err << replayed.out;
+  const std::string last = folder_ / "two/checkpoints/step_000020";
+  const Ran again = rehearse({"resume", last, "--format", "json"});
+  ASSERT_EQ(again.code, 0) << again.err;
+  EXPECT_EQ(parse_json(again.out)["weights_sha256"], summary["weights_sha256"]);
+  const Ran back = rehearse({"resume", last, "--reshard", "--set", "cluster.ranks=4", "--format", "json"});
+  ASSERT_EQ(back.code, 0) << back.err;
+  EXPECT_EQ(parse_json(back.out)["weights_sha256"], summary["weights_sha256"]);
+}
+
+TEST_F(Resume, SaysWhatReshardingTakes) {
+  run_small();
+  EXPECT_THAT(rehearse({"resume", checkpoint_, "--set", "cluster.ranks=1"}).err, HasSubstr("add --reshard"));
+  EXPECT_THAT(rehearse({"resume", checkpoint_, "--reshard"}).err, HasSubstr("--set cluster.ranks=M"));
+  EXPECT_THAT(rehearse({"resume", checkpoint_, "--reshard", "--set", "train.steps=9"}).err,
+              HasSubstr("found train.steps; allowed with --reshard"));
+  EXPECT_THAT(rehearse({"resume", checkpoint_, "--reshard", "--set", "cluster.ranks=1000"}).err,
+              HasSubstr("allowed: a divisor of the"));
+  EXPECT_THAT(rehearse({"resume", checkpoint_, "--seed", "3"}).err, HasSubstr("--seed is not offered"));
+}
+
 }  // namespace
 }  // namespace rehearse::testing_command

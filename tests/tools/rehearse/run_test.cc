@@ -104,8 +104,53 @@ TEST(Run, ALongTableIsThinnedAndSaysSo) {
   EXPECT_THAT(ran.out, Not(HasSubstr("\n     2  ")));
 }
 
+TEST(Run, TellsWhoGoesOnWhereHostsAreLost) {
+  const Ran fewer = rehearse({"run", shipped_scenario("elastic_4_to_3")});
+  EXPECT_EQ(fewer.code, 0) << fewer.out << fewer.err;
+  EXPECT_THAT(fewer.out, HasSubstr("50 ms each; ELASTIC, down to 3 ranks"));
+  EXPECT_THAT(fewer.out,
+              HasSubstr("the host of rank 3 is gone for good; those that are left start again as ranks 0 to 2"));
+  EXPECT_THAT(fewer.out, HasSubstr("holds on every rank"));
+  const Ran spare = rehearse({"run", shipped_scenario("hot_spare")});
+  EXPECT_EQ(spare.code, 0) << spare.out << spare.err;
+  EXPECT_THAT(spare.out, HasSubstr("a spare host takes over rank 1 (0 left): all ranks start again, in generation 1"));
+}
+
+TEST(Run, TellsOfAHostAndOfARackInPlainWords) {
+  const Ran host = rehearse({"run", shipped_scenario("host_of_two_lost")});
+  EXPECT_EQ(host.code, 0) << host.out << host.err;
+  EXPECT_THAT(host.out, HasSubstr("4 on 2 hosts, data-parallel"));
+  EXPECT_THAT(host.out, HasSubstr("step 13, backward: host 1 (ranks 2, 3) is lost"));
+  EXPECT_THAT(host.out,
+              HasSubstr("the supervisor hears that host 1 (ranks 2, 3) was lost, 16.65 ms after the failure"));
+  const Ran rack = rehearse({"run", shipped_scenario("rack_lost")});
+  EXPECT_EQ(rack.code, 0) << rack.out << rack.err;
+  EXPECT_THAT(rack.out, HasSubstr("8 on 4 hosts in 2 racks, data-parallel"));
+  EXPECT_THAT(rack.out, HasSubstr("rack 0 (hosts 0, 1 with ranks 0 to 3) is lost"));
+  EXPECT_THAT(rack.out, HasSubstr("spare hosts take over ranks 0, 1, 2 and 3 (0 left): all ranks start again"));
+}
+
+TEST(Run, NamesStragglersAndSlowLinks) {
+  const Ran slow = rehearse({"run", shipped_scenario("straggler")});
+  EXPECT_THAT(slow.out, HasSubstr("Lemons and stragglers"));
+  // Half as long again in ten steps of twenty.
+  EXPECT_THAT(slow.out, HasSubstr("a straggler: rank 3 computes 1.25 times as long as the median rank"));
+  EXPECT_THAT(slow.out, Not(HasSubstr("a slow link")));
+  const Ran link = rehearse({"run", shipped_scenario("slow_link")});
+  EXPECT_THAT(link.out, HasSubstr("a slow link: messages from rank 0 to rank 1 took"));
+  EXPECT_THAT(rehearse({"run", shipped_scenario("capstone")}).out, Not(HasSubstr("Lemons and stragglers")));
+  const auto summary = parse_json(rehearse({"run", shipped_scenario("straggler"), "--format=json"}).out);
+  ASSERT_EQ(summary["slow_ranks"].size(), 1u);
+  EXPECT_EQ(summary["slow_ranks"][0]["rank"], 3);
+  EXPECT_NEAR(summary["slow_ranks"][0]["factor_over_median"].get<double>(), 1.25, 1e-4);
+  EXPECT_GT(summary["slow_ranks"][0]["compute_seconds_per_step"].get<double>(), 0);
+  EXPECT_FALSE(summary.contains("slow_links"));
+  EXPECT_FALSE(summary.contains("lemons"));
+}
+
 TEST(Run, NoLineIsWiderThanAHundredColumns) {
-  for (const char* name : {"capstone", "seven_ranks", "ddp"}) {
+  for (const char* name : {"capstone", "seven_ranks", "ddp", "elastic_4_to_3", "hot_spare", "host_of_two_lost",
+                           "rack_lost", "straggler", "slow_link"}) {
     // The story and paths may be as wide as they are.
     const std::string out = rehearse({"run", shipped_scenario(name)}).out;
     for (std::size_t start = 0; start < out.size();) {
