@@ -41,6 +41,8 @@ class SaveCost : public TrainObserver {
   void on_checkpoint(int rank, const CheckpointReport& report, Digest128 optimizer_state) override;
   // The job starts again: a save that was not over never is.
   void restart() { ended_ = 0; }
+  // And goes on with so many ranks.
+  void set_ranks(int ranks) { ranks_ = ranks; }
 
   // Of those that succeeded, on average; nothing where there were none.
   std::optional<Duration> mean() const;

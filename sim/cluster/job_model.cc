@@ -269,7 +269,7 @@ class JobModel : private EventSink {
       case FailureKind::kProcess:
         return latency_;
       case FailureKind::kHost:
-        return *links_.missed(0, started_, kernel_.now()) - kernel_.now();
+        return std::max(*links_.missed(0, started_, kernel_.now()) - kernel_.now(), Duration());
       case FailureKind::kHang:
         return recovery_.collective_timeout + latency_;
     }

@@ -85,8 +85,8 @@ double goodput_of(const TrainingRecord& record) {
   return all.ps() == 0 ? 0 : static_cast<double>(useful.ps()) / static_cast<double>(all.ps());
 }
 
-void tell_supervisor_links(const std::vector<SupervisorLinkFault>& faults, TimePoint end, TrainingRecord& record) {
-  for (const SupervisorLinkFault& fault : faults) {
+void tell_supervisor_links(const ControlLinks& links, TimePoint end, TrainingRecord& record) {
+  for (const SupervisorLinkFault& fault : links.faults_of_run()) {
     const std::string what = text_of(fault) + (fault.delay.has_value() ? " takes " + to_string(*fault.delay) + " longer"
                                                                        : std::string(" loses everything"));
     if (fault.from > end) {

@@ -10,8 +10,8 @@ namespace rehearse {
 // user gave it, and InputError where memory ran out.
 void conclude(World& world, RunEnd end, bool interrupted, TrainingRecord& record);
 
-// Adds the links to the supervisor that were out of order up to the run's end to the faults, and the others to those
+// Adds the links to the supervisor that were out of order up to the run's end to the faults, and later ones to those
 // that did not strike. Nothing happens in the moment that they are.
-void tell_supervisor_links(const std::vector<SupervisorLinkFault>& faults, TimePoint end, TrainingRecord& record);
+void tell_supervisor_links(const ControlLinks& links, TimePoint end, TrainingRecord& record);
 
 }  // namespace rehearse

@@ -8,55 +8,9 @@
 #include "core/base/error.h"
 #include "core/train/rank_main.h"
 #include "sim/cluster/placement.h"
+#include "sim/cluster/supervisor_events.h"
 
 namespace rehearse {
-namespace {
-
-// An event's argument: what it is in the low byte; above it the generation, the rank, the index of a loss, or a rank
-// and its generation.
-enum class Happening : std::uint64_t {
-  kHeard,
-  kStop,
-  kStart,
-  kCrash,
-  kHang,
-  kPowerLoss,
-  kLoss,
-  kMissed,
-  kOrder,
-  kLate,
-  kOver
-};
-
-std::uint64_t argument_of(Happening event, std::uint64_t rest) { return static_cast<std::uint64_t>(event) | rest << 8; }
-
-std::uint64_t rank_of_generation(int rank, std::uint32_t generation) {
-  return static_cast<std::uint64_t>(rank) << 32 | generation;
-}
-
-EventKind kind_of(Happening event) {
-  switch (event) {
-    case Happening::kHeard:
-    case Happening::kMissed:
-    case Happening::kLate:
-      return EventKind::kDetected;
-    case Happening::kStop:
-    case Happening::kOrder:
-    case Happening::kOver:
-      return EventKind::kStopped;
-    case Happening::kStart:
-      return EventKind::kRestart;
-    case Happening::kCrash:
-    case Happening::kPowerLoss:
-    case Happening::kLoss:
-      return EventKind::kCrash;
-    case Happening::kHang:
-      return EventKind::kHang;
-  }
-  check_failed(__FILE__, __LINE__, "unknown event of the supervisor");
-}
-
-}  // namespace
 
 Supervisor::Supervisor(World& world, const RecoveryConfig& config, const RecoveryPolicy& policy, Duration latency,
                        std::vector<SupervisorLinkFault> link_faults, RankProgram program,
@@ -134,18 +88,18 @@ void Supervisor::on_rank_end(int rank, std::exception_ptr error) {
 
 void Supervisor::crash_soon(int rank) {
   world_.doom(rank);
-  world_.kernel().schedule(world_.now(), this, argument_of(Happening::kCrash, static_cast<std::uint64_t>(rank)));
+  world_.kernel().schedule(world_.now(), this, argument_of(Happening::kCrash, rank_of_generation(rank, generation_)));
 }
 
 void Supervisor::lose_soon(const DomainLoss& loss) {
   for (int rank = loss.ranks.first; rank < loss.ranks.end(); ++rank) world_.doom(rank);
-  losses_.push_back(loss);
+  losses_.emplace_back(loss, generation_);
   world_.kernel().schedule(world_.now(), this, argument_of(Happening::kLoss, losses_.size() - 1));
 }
 
 void Supervisor::hang_soon(int rank) {
   world_.doom(rank);
-  world_.kernel().schedule(world_.now(), this, argument_of(Happening::kHang, static_cast<std::uint64_t>(rank)));
+  world_.kernel().schedule(world_.now(), this, argument_of(Happening::kHang, rank_of_generation(rank, generation_)));
 }
 
 void Supervisor::crash(int rank, CrashKind kind) {
@@ -159,10 +113,11 @@ void Supervisor::crash(int rank, CrashKind kind) {
 TimePoint Supervisor::time_missed(const RankRange& ranks) const {
   std::optional<TimePoint> first;
   for (int rank = ranks.first; rank < ranks.end(); ++rank) {
+    if (world_.state(rank) != World::RankState::kRunning) continue;
     const TimePoint missed = *links_.missed(rank, started_, world_.now());
     first = std::min(first.value_or(missed), missed);
   }
-  return first.value();
+  return std::max(first.value(), world_.now());
 }
 
 void Supervisor::lose(const DomainLoss& loss) {
@@ -179,7 +134,7 @@ void Supervisor::lose(const DomainLoss& loss) {
 
 void Supervisor::lose_power_soon() {
   for (int rank = 0; rank < world_.ranks(); ++rank) world_.doom(rank);
-  world_.kernel().schedule(world_.now(), this, argument_of(Happening::kPowerLoss, 0));
+  world_.kernel().schedule(world_.now(), this, argument_of(Happening::kPowerLoss, generation_));
 }
 
 void Supervisor::lose_power() {
@@ -213,11 +168,14 @@ void Supervisor::on_event(std::uint64_t argument) {
     EventRecord record(kind_of(event));
     record.generation = generation_;
     RankRange ranks{record.rank, 1};
-    if (event == Happening::kCrash || event == Happening::kHang) ranks.first = static_cast<int>(rest);
-    if (event == Happening::kMissed || event == Happening::kOrder) ranks.first = static_cast<int>(rest >> 32);
-    if (event == Happening::kLoss) ranks = losses_[rest].ranks;
+    if (is_of_rank(event)) ranks.first = static_cast<int>(rest >> 32);
+    if (event == Happening::kLoss) ranks = losses_[rest].first.ranks;
     for (record.rank = ranks.first; record.rank < ranks.end(); ++record.rank) world_.kernel().record(record);
   }
+  const int rank = static_cast<int>(rest >> 32);
+  const auto generation = static_cast<std::uint32_t>(rest);
+  // What was to strike a rank in the moment in which its generation ended strikes nobody.
+  const bool is_over = generation != generation_;
   switch (event) {
     case Happening::kHeard:
       return on_heard();
@@ -226,24 +184,25 @@ void Supervisor::on_event(std::uint64_t argument) {
     case Happening::kStart:
       return on_start();
     case Happening::kCrash:
-      return crash(static_cast<int>(rest), CrashKind::kProcess);
+      return is_over ? void() : crash(rank, CrashKind::kProcess);
     case Happening::kLoss:
-      return lose(losses_[rest]);
+      return losses_[rest].second != generation_ ? void() : lose(losses_[rest].first);
     case Happening::kHang:
+      if (is_over) return;
       if (!hung_.has_value()) hung_ = world_.now();
-      return world_.hang(static_cast<int>(rest));
+      return world_.hang(rank);
     case Happening::kPowerLoss:
-      return lose_power();
+      return is_over ? void() : lose_power();
     case Happening::kMissed:
-      return on_missed(static_cast<int>(rest >> 32), static_cast<std::uint32_t>(rest));
+      return on_missed(rank, generation);
     case Happening::kOrder:
-      return on_order(static_cast<int>(rest >> 32), static_cast<std::uint32_t>(rest));
+      return on_order(rank, generation);
     case Happening::kLate:
-      return on_late(static_cast<std::uint32_t>(rest));
+      return on_late(generation);
     case Happening::kOver:
-      for (const auto& [rank, generation] : world_.abandoned()) {
-        world_.kill_abandoned(rank, generation);
-        note(rank, generation, "still runs as the job ends, and is stopped");
+      for (const auto& [fenced, of] : world_.abandoned()) {
+        world_.kill_abandoned(fenced, of);
+        note(fenced, of, "still runs as the job ends, and is stopped");
       }
       return;
   }
@@ -258,7 +217,7 @@ void Supervisor::on_missed(int rank, std::uint32_t generation) {
   fail(words_of(ranks) + (ranks.count == 1 ? " was" : " were") + " not heard of for " +
            to_string(config_.heartbeat_timeout),
        world_.now());
-  open_.suspected.push_back(rank);
+  if (world_.is_up(rank)) open_.suspected.push_back(rank);
 }
 
 void Supervisor::on_heard() {
@@ -295,6 +254,10 @@ void Supervisor::on_order(int rank, std::uint32_t generation) {
     world_.kill_abandoned(rank, generation);
     note(rank, generation, "hears at last that it shall stop, and does");
   }
+  const bool was_fenced = std::any_of(fenced_.begin(), fenced_.end(), [&](const FencedRecord& one) {
+    return one.rank == rank && one.generation == generation;
+  });
+  if (!was_fenced) return;  // nobody may be there who could ask
   note(rank, generation, "asks to join, and is refused: the job is in generation " + std::to_string(generation_));
 }
 
@@ -309,6 +272,7 @@ void Supervisor::meet() {
   const std::vector<int> lost(lost_.begin(), lost_.end());
   const std::optional<Placement> placement = place_ranks(config_, hosts_, world_.ranks(), spares_, lost, fits_);
   if (!placement.has_value()) {
+    if (std::cmp_equal(lost.size(), hosts_.hosts_of(world_.ranks()))) return give_up("no host is left");
     return give_up("of the hosts that are left, no number from recovery.min_ranks = " +
                    std::to_string(config_.min_ranks) + " on divides a batch");
   }
@@ -320,7 +284,9 @@ void Supervisor::meet() {
   open_.spares_left = placement->spares;
   state_ = State::kWaiting;
   const TimePoint earliest = world_.now() + (placement->at_once ? Duration() : decision.delay);
-  const TimePoint latest = earliest + config_.rendezvous_timeout;
+  // The agents say that they are there, and hear that they shall start.
+  TimePoint start = std::max(earliest, world_.now() + latency_ * 2);
+  const TimePoint latest = start + config_.rendezvous_timeout;
   late_.clear();
   std::vector<int> hosts;  // that stay
   TimePoint met = world_.now();
@@ -334,13 +300,13 @@ void Supervisor::meet() {
     if (join.has_value()) met = std::max(met, *join);
     if (!join.has_value() || *join > latest) late_.push_back(rank);
   }
-  // The agents say that they are there, and hear that they shall start.
-  TimePoint start = std::max(earliest, world_.now() + latency_ * 2);
+  std::vector<int> unheard;
   for (const int rank : hosts) {
     const std::optional<TimePoint> order = links_.arrival(rank, ControlWay::kFromSupervisor, met);
     if (order.has_value()) start = std::max(start, *order);
-    if (late_.empty() && (!order.has_value() || *order > latest)) late_ = {rank};
+    if (!order.has_value() || *order > latest) unheard.push_back(rank);
   }
+  if (late_.empty()) late_ = unheard;
   const Happening next = late_.empty() ? Happening::kStart : Happening::kLate;
   world_.kernel().schedule(late_.empty() ? start : latest, this, argument_of(next, generation_));
 }
@@ -403,6 +369,7 @@ void Supervisor::on_refused(int rank, std::uint32_t generation, const std::strin
 
 void Supervisor::on_start() {
   CHECK(state_ == State::kWaiting);
+  if (hopeless_) return give_up("a rank failed meanwhile of what a restart does not mend");
   abandon_the_replaced();
   ++generation_;
   ++restarts_;

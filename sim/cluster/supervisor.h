@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/train/recovery_policy.h"
@@ -40,7 +41,7 @@ class Supervisor : private EventSink {
   // The run continues another one's, at this moment of its clock. Before start().
   void set_began(TimePoint began) { links_.set_began(began); }
   // As ControlLinks; part of what a run that continues takes over.
-  std::vector<std::int64_t> links_gone() const { return links_.gone(); }
+  const ControlLinks& links() const { return links_; }
   void set_links_gone(const std::vector<std::int64_t>& gone) { links_.set_gone(gone); }
 
   // Starts the ranks in generation 0.
@@ -124,7 +125,8 @@ class Supervisor : private EventSink {
   std::uint32_t generation_ = 0;
   RecoveryRecord open_;
   HostLayout hosts_;
-  std::vector<DomainLoss> losses_;               // that events name by their index
+  // That events name by their index, each with the generation that it is of.
+  std::vector<std::pair<DomainLoss, std::uint32_t>> losses_;
   TimePoint started_;                            // the ranks of this generation
   std::set<int> lost_;                           // hosts of this generation that are gone, or taken to be
   std::set<int> unreached_;                      // ranks to whom the order to stop comes late, or never

@@ -92,7 +92,7 @@ struct TrainingSession::Parts {
             [this](const RecoveryRecord& recovery) { on_restart(recovery); }),
         save_cost(world.kernel(), scenario.ranks),
         timed_fault(this),
-        rate_failures(world.kernel(), scenario.faults.rates, scenario.ranks, scenario.seed,
+        rate_failures(world.kernel(), scenario.faults.rates, scenario.known_ranks(), scenario.seed,
                       [this, &record](const FailureCause& cause, const DrawnFailure& failure) {
                         on_rate_failure(cause, failure, record);
                       }) {
@@ -175,7 +175,7 @@ struct TrainingSession::Parts {
     }
     for (const std::int64_t number : storage.state()) numbers.push_back(number);
     if (counts_spares()) numbers.push_back(supervisor.spares());
-    for (const std::int64_t number : supervisor.links_gone()) numbers.push_back(number);
+    for (const std::int64_t number : supervisor.links().gone()) numbers.push_back(number);
     return numbers;
   }
 
@@ -266,6 +266,7 @@ struct TrainingSession::Parts {
     describe_scenario(reshard_scenario(scenario, changes), job.checkpoints);
     agreement.set_ranks(ranks);
     states.set_ranks(ranks);
+    save_cost.set_ranks(ranks);
     compute_times.forget();
   }
 
@@ -389,7 +390,7 @@ TrainingRecord TrainingSession::finish() {
   record.faults_not_struck = parts.injector.not_struck();
   for (std::string& fault : parts.storage.not_struck()) record.faults_not_struck.push_back(std::move(fault));
   for (const std::string& fault : parts.network_faults.not_struck()) record.faults_not_struck.push_back(fault);
-  tell_supervisor_links(parts.scenario.faults.supervisor_links, world.now(), record);
+  tell_supervisor_links(parts.supervisor.links(), world.now(), record);
   if (world.transport() != nullptr) record.transport = world.transport()->counters();
   record.stragglers.ranks = parts.compute_times.slow_ranks();
   record.stragglers.links = slow_links(world);

@@ -44,7 +44,18 @@ void convert_recovery(const config::Scenario& message, const Origins& origins, S
                                                       recovery.heartbeat_timeout() + "\"");
     }
   }
+  if (out.heartbeat_timeout < scenario.network.latency) {
+    origins.fail("recovery.heartbeat_timeout", "found \"" + recovery.heartbeat_timeout() +
+                                                   "\"; allowed: at least the latency, in which a heartbeat comes, " +
+                                                   to_string(scenario.network.latency));
+  }
   if (recovery.has_mode()) out.mode = convert_mode(recovery.mode());
+  const std::int64_t planned = scenario.train.data_ranks;
+  if (out.mode == RecoveryMode::kElastic && planned > 0 && planned < scenario.ranks) {
+    origins.fail("train.data_ranks", "found " + std::to_string(planned) +
+                                         " with recovery.mode ELASTIC; allowed: at least cluster.ranks, which is " +
+                                         std::to_string(scenario.ranks));
+  }
   if (recovery.has_spares()) out.spares = static_cast<int>(recovery.spares());
   if (out.mode == RecoveryMode::kElastic) check_elastic(message.expect(), origins);
   if (!recovery.has_min_ranks()) return;

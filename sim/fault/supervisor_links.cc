@@ -45,7 +45,12 @@ std::string text_of(const SupervisorLinkFault& fault) {
 
 ControlLinks::ControlLinks(std::vector<SupervisorLinkFault> faults, Duration latency, Duration interval,
                            Duration timeout)
-    : faults_(std::move(faults)), gone_(faults_.size()), latency_(latency), interval_(interval), timeout_(timeout) {
+    : faults_(std::move(faults)),
+      gone_(faults_.size()),
+      gone_before_(faults_.size()),
+      latency_(latency),
+      interval_(interval),
+      timeout_(timeout) {
   CHECK(interval_ <= timeout_);
 }
 
@@ -65,11 +70,26 @@ std::vector<std::int64_t> ControlLinks::gone() const { return {gone_.begin(), go
 void ControlLinks::set_gone(const std::vector<std::int64_t>& gone) {
   CHECK_EQ(gone.size(), gone_.size());
   for (std::size_t i = 0; i < gone.size(); ++i) gone_[i] = gone[i] != 0;
+  gone_before_ = gone_;
+}
+
+std::vector<SupervisorLinkFault> ControlLinks::faults_of_run() const {
+  std::vector<SupervisorLinkFault> all;
+  for (std::size_t i = 0; i < faults_.size(); ++i) {
+    SupervisorLinkFault fault = faults_[i];
+    if (gone_before_[i] || (fault.until.has_value() && *fault.until <= began_)) continue;
+    fault.from = shifted(fault.from);
+    if (fault.until.has_value()) fault.until = shifted(*fault.until);
+    all.push_back(fault);
+  }
+  return all;
+}
+
+TimePoint ControlLinks::shifted(TimePoint time) const {
+  return time <= began_ ? TimePoint() : TimePoint::at(time - began_);
 }
 
 std::vector<ControlLinks::Stretch> ControlLinks::stretches(int rank, ControlWay way, TimePoint start) const {
-  // On the clock of this run; what was before it is past.
-  const auto shifted = [&](TimePoint time) { return time <= began_ ? TimePoint() : TimePoint::at(time - began_); };
   std::set<TimePoint> bounds = {start};
   const auto add = [&](TimePoint time) {
     if (shifted(time) > start) bounds.insert(shifted(time));

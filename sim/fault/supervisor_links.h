@@ -47,6 +47,8 @@ class ControlLinks {
   // One number for each fault: 1 where it is gone with its host.
   std::vector<std::int64_t> gone() const;
   void set_gone(const std::vector<std::int64_t>& gone);
+  // Those that may strike in this run, on its clock: not what was over or gone before it began.
+  std::vector<SupervisorLinkFault> faults_of_run() const;
   // The run continues another one's, at this moment of its clock.
   void set_began(TimePoint began) { began_ = began; }
 
@@ -65,11 +67,14 @@ class ControlLinks {
     Duration delay;
   };
   bool is_of(std::size_t fault, int rank) const;
+  // On the clock of this run; what was before it is at its start.
+  TimePoint shifted(TimePoint time) const;
   // In order of time, the first at or before `start`; without end the last.
   std::vector<Stretch> stretches(int rank, ControlWay way, TimePoint start) const;
 
   std::vector<SupervisorLinkFault> faults_;
-  std::vector<bool> gone_;  // by fault
+  std::vector<bool> gone_;         // by fault
+  std::vector<bool> gone_before_;  // the run began
   Duration latency_;
   Duration interval_;
   Duration timeout_;

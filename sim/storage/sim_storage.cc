@@ -28,7 +28,7 @@ std::vector<std::string> split(std::string_view text) {
 
 Duration SimStorage::time_of(const Mount& mount, Bytes bytes) const {
   const Duration plain = mount.config.latency + transfer_time(bytes, mount.config.bandwidth);
-  return faults_ == nullptr ? plain : faults_->time_of(process_.rank(), plain);
+  return faults() == nullptr ? plain : faults()->time_of(process_.rank(), plain);
 }
 
 void SimStorage::change(FileCall call) {
@@ -75,8 +75,8 @@ void SimStorage::start_read(const StoragePath& path, Completion<Payload> done) {
     // The same error, or none, when the operation is done.
   }
   const auto read = [this, &mount, path] {
-    if (faults_ == nullptr) return mount.files.read(path.path).payload();
-    return faults_->read(call(FileOperation::kRead, path)).payload();
+    if (faults() == nullptr) return mount.files.read(path.path).payload();
+    return faults()->read(call(FileOperation::kRead, path)).payload();
   };
   process_.start_timed(WaitInfo(EventKind::kRead), time_of(mount, size), read, std::move(done));
 }
@@ -111,7 +111,7 @@ void SimStorage::start_list(const StoragePath& directory, Completion<std::vector
   });
   const auto list = [this, &mount, directory] {
     const std::vector<std::string> names =
-        faults_ == nullptr ? mount.files.list(directory.path) : faults_->list(call(FileOperation::kList, directory));
+        faults() == nullptr ? mount.files.list(directory.path) : faults()->list(call(FileOperation::kList, directory));
     return FileData::copy_of(joined(names)).payload();
   };
   process_.start_timed(WaitInfo(EventKind::kList), time_of(mount, Bytes()), list, std::move(done_with_text));

@@ -32,6 +32,8 @@ class SimStorage : public Storage {
   void start_list(const StoragePath& directory, Completion<std::vector<std::string>> done) override;
 
  private:
+  // Faults name ranks: not one whose place another has taken.
+  StorageFaults* faults() const { return mounts_.is_fenced(process_.generation()) ? nullptr : faults_; }
   Duration time_of(const Mount& mount, Bytes bytes) const;
   FileCall call(FileOperation operation, const StoragePath& path) const {
     return FileCall(process_.rank(), operation, path);

@@ -268,7 +268,8 @@ TEST(Domains, AtARateWholeHostsAreLost) {
     EXPECT_THAT(fault.what, testing::AnyOf("host 0 (ranks 0, 1) is lost", "host 1 (ranks 2, 3) is lost"));
   }
   for (const auto& [time, ranks] : deaths.ranks) {
-    if (std::none_of(record.faults.begin(), record.faults.end(), [&](const auto& one) { return one.time == time; }))
+    const TimePoint when = time;
+    if (std::none_of(record.faults.begin(), record.faults.end(), [when](const auto& one) { return one.time == when; }))
       continue;
     EXPECT_THAT(ranks, testing::AnyOf(ElementsAre(0, 1), ElementsAre(2, 3)));
   }

@@ -100,6 +100,7 @@ TEST(Elastic, BeforeTheFirstCheckpointTheJobStartsAfreshOnThoseLeft) {
   const TrainingRecord record = run_training(scenario);
   ASSERT_EQ(record.outcome, Outcome::kDone) << record.failure;
   EXPECT_FALSE(record.recoveries.at(0).from_checkpoint);
+  EXPECT_TRUE(record.save_cost.has_value());  // all saves were of three ranks
   const TrainingRecord three = run_training(reshard_scenario(four_ranks(""), {"cluster.ranks=3"}));
   EXPECT_EQ(record.weights_sha256, three.weights_sha256);
 }

@@ -124,7 +124,9 @@ TEST(Fencing, ARankThatIsSavingCannotPublishOnceItIsReplaced) {
 
 TEST(Fencing, AReplacedRankThatHearsOfItStopsAndItsHostIsRefused) {
   const TrainingRecord record = run_with(
-      "faults { supervisor_link { rank: 1 from_time: \"50us\" until_time: \"400us\" } }\n", {"recovery.spares=1"});
+      "faults { supervisor_link { rank: 1 from_time: \"50us\" until_time: \"400us\" }\n"
+      "  straggler { rank: 1 factor: 1000000 from_step: 2 until_step: 3 } }\n",
+      {"recovery.spares=1"});
   expect_same_end(record);
   EXPECT_THAT(record.fenced,
               Contains(AllOf(Field(&FencedRecord::rank, 1),
@@ -137,6 +139,61 @@ TEST(Fencing, AnElasticJobGoesOnWithoutAHostThatLives) {
   ASSERT_EQ(record.outcome, Outcome::kDone) << record.failure;
   EXPECT_THAT(record.violations, IsEmpty());
   EXPECT_THAT(record.recoveries.at(0).gone, ElementsAre(0));
+}
+
+// A host that is lost in the very moment in which the others start again is not the new generation's.
+TEST(Fencing, AFaultInTheMomentOfTheStartStrikesTheOldGenerationAlone) {
+  const std::string link = "supervisor_link { rank: 1 from_time: \"50us\" }";
+  const std::vector<std::string> spares = {"recovery.spares=2"};
+  const TrainingRecord first = run_with("faults { " + link + " }\n", spares);
+  ASSERT_EQ(first.recoveries.size(), 1U);
+  const std::string moment = std::to_string(first.recoveries[0].restarted.ps()) + "ps";
+  for (const std::string fault : {"crash { rank: 1 kind: HOST time: \"", "crash { rank: 1 time: \"",
+                                  "hang { rank: 1 time: \"", "power_loss { time: \""}) {
+    SCOPED_TRACE(fault);
+    const TrainingRecord record = run_with("faults { " + link + fault + moment + "\" } }\n", spares);
+    expect_same_end(record);
+    EXPECT_EQ(record.recoveries.size(), 1U);
+    EXPECT_EQ(record.recoveries[0].spares_left, 1);
+  }
+}
+
+TEST(Fencing, WithoutAnyTimeForTheRendezvousHealthyHostsAreNotLate) {
+  const std::vector<std::string> at_once = {"recovery.rendezvous_timeout=0ps", "recovery.restart_delay=0ps"};
+  const TrainingRecord record = run_with("faults { crash { rank: 1 kind: HOST time: \"60us\" } }\n", at_once);
+  expect_same_end(record);
+  ASSERT_EQ(record.recoveries.size(), 1U);
+  EXPECT_THAT(record.recoveries[0].late, IsEmpty());
+}
+
+// The orders to stop come through, those to start do not for a while: all ranks are late in one rendezvous.
+TEST(Fencing, AllWhoDoNotHearThatTheyShallStartAreLateTogether) {
+  const std::string faults =
+      "faults { crash { rank: 0 time: \"60us\" } "
+      "supervisor_link { way: FROM_SUPERVISOR from_time: \"70us\" until_time: \"900us\" } }\n";
+  const TrainingRecord record = run_with(
+      faults, {"recovery.rendezvous_timeout=300us", "recovery.max_restarts=4", "recovery.heartbeat_timeout=2ms"});
+  expect_same_end(record);
+  ASSERT_EQ(record.recoveries.size(), 1U);
+  EXPECT_THAT(record.recoveries[0].late, ElementsAre(0, 1));
+}
+
+// Rank 0 has ended and is not missed any more; its link has nothing to say about the host that is lost then.
+TEST(Fencing, WhoHasEndedIsNotMissed) {
+  const std::int64_t end = calm().simulated.ps() / 1'000'000;
+  int struck = 0;
+  for (std::int64_t at = end - 60; at < end; at += 2) {
+    const std::string time = std::to_string(at) + "us";
+    for (const std::string fault :
+         {"power_loss { time: \"" + time + "\" }", "crash { rank: 1 kind: HOST time: \"" + time + "\" }"}) {
+      const TrainingRecord record =
+          run_with("faults { supervisor_link { rank: 0 from_time: \"50us\" delay: \"100us\" } " + fault + " }\n");
+      SCOPED_TRACE(fault);
+      expect_same_end(record);
+      struck += record.recoveries.empty() ? 0 : 1;
+    }
+  }
+  EXPECT_GT(struck, 10);
 }
 
 // From every 20th microsecond on, for a while or for good, either rank or both, either way or both.

@@ -46,6 +46,23 @@ TEST(Recovery, AHeartbeatComesAtLeastOncePerTimeout) {
   EXPECT_EQ(load_text(kPlain + "recovery { heartbeat_interval: \"0ps\" }").recovery.heartbeat_interval, Duration());
 }
 
+TEST(Recovery, AHeartbeatCanComeInTime) {
+  EXPECT_THAT(
+      error_of(kPlain + "recovery { heartbeat_timeout: \"1us\" }"),
+      HasSubstr("recovery.heartbeat_timeout: found \"1us\"; allowed: at least the latency, in which a heartbeat "
+                "comes, 5 us"));
+  EXPECT_EQ(error_of(kPlain + "recovery { heartbeat_timeout: \"5us\" }"), "no error");
+}
+
+TEST(Recovery, AnElasticJobHasNoMoreRanksThanItsBatchesArePlannedFor) {
+  EXPECT_THAT(
+      error_of(kPlain + "recovery { mode: ELASTIC }", {"train.data_ranks=2"}),
+      HasSubstr(
+          "--set train.data_ranks=2: found 2 with recovery.mode ELASTIC; allowed: at least cluster.ranks, which is "
+          "4"));
+  EXPECT_EQ(error_of(kPlain + "recovery { mode: ELASTIC }", {"train.data_ranks=8"}), "no error");
+}
+
 TEST(SupervisorLink, IsReadAndWrittenBack) {
   const Scenario scenario =
       load_text(kPlain +

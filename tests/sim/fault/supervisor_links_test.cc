@@ -113,6 +113,23 @@ TEST(SupervisorLinks, ARunThatContinuesAnotherHasItsClock) {
   EXPECT_EQ(links.missed(1, at(0), std::nullopt), std::nullopt);
 }
 
+TEST(SupervisorLinks, ARunTellsOfThoseThatMayStrikeInItOnItsClock) {
+  SupervisorLinkFault of_rank = lost(500, std::nullopt);
+  of_rank.rank = 2;
+  ControlLinks links = links_with({lost(100, 200), lost(300, 900), of_rank});
+  EXPECT_EQ(links.faults_of_run().size(), 3U);
+  links.set_began(at(400));
+  links.set_gone({0, 0, 1});
+  const std::vector<SupervisorLinkFault> told = links.faults_of_run();
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_EQ(told[0].from, at(0));
+  EXPECT_EQ(told[0].until, at(500));
+  // What goes with its host in this run has struck in it.
+  ControlLinks second = links_with({of_rank});
+  second.replace_host_of(2);
+  EXPECT_EQ(second.faults_of_run().size(), 1U);
+}
+
 // The rules as they read, heartbeat by heartbeat.
 class ByHeartbeats {
  public:
