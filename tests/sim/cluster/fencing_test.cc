@@ -184,7 +184,7 @@ TEST(Fencing, WhoHasEndedIsNotMissed) {
   int struck = 0;
   for (std::int64_t at = end - 60; at < end; at += 2) {
     const std::string time = std::to_string(at) + "us";
-    for (const std::string fault :
+    for (const std::string& fault :
          {"power_loss { time: \"" + time + "\" }", "crash { rank: 1 kind: HOST time: \"" + time + "\" }"}) {
       const TrainingRecord record =
           run_with("faults { supervisor_link { rank: 0 from_time: \"50us\" delay: \"100us\" } " + fault + " }\n");
