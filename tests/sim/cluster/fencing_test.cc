@@ -196,14 +196,14 @@ TEST(Fencing, WhoHasEndedIsNotMissed) {
   EXPECT_GT(struck, 10);
 }
 
-// From every 20th microsecond on, for a while or for good, either rank or both, either way or both.
+// From every 50th microsecond on, for a while or for good, either rank or both, either way or both.
 TEST(Fencing, WhoeverIsNotHeardOfWheneverTheJobEndsTheSame) {
   const std::int64_t end = calm().simulated.ps() / 1'000'000;
   ASSERT_GT(end, 200);
   int runs = 0;
   int suspected = 0;
   int fenced = 0;
-  for (std::int64_t from = 0; from < end; from += 20) {
+  for (std::int64_t from = 0; from < end; from += 50) {
     for (const std::string& rank : {std::string("rank: 0"), std::string("rank: 1"), std::string()}) {
       for (const std::string way : {"BOTH", "TO_SUPERVISOR", "FROM_SUPERVISOR"}) {
         for (const std::int64_t length : {110, 400}) {
@@ -223,7 +223,7 @@ TEST(Fencing, WhoeverIsNotHeardOfWheneverTheJobEndsTheSame) {
       }
     }
   }
-  EXPECT_EQ(runs, 36 * ((end + 19) / 20));
+  EXPECT_EQ(runs, 36 * ((end + 49) / 50));
   EXPECT_GT(suspected, runs / 8);
   EXPECT_GT(fenced, 0);
 }
