@@ -10,6 +10,7 @@
 #include "sim/cluster/training_run.h"
 #include "sim/config/loader.h"
 #include "sim/config/reshard.h"
+#include "tests/sim/cluster/resharded_resume.h"
 #include "tests/sim/cluster/tiny_training.h"
 
 namespace rehearse {
@@ -32,27 +33,6 @@ std::string lost(int rank, int step, const std::string& phase = "BACKWARD") {
 }
 
 const std::vector<std::string> kElastic = {"recovery.mode=ELASTIC"};
-
-ResumeFrom resume_of(const TrainingRecord& record, std::int64_t step, const std::string& reshard_from) {
-  ResumeFrom resume;
-  resume.step = step;
-  resume.reshard_from = reshard_from;
-  for (const CheckpointRecord& checkpoint : record.checkpoints) {
-    if (checkpoint.step == step) resume.files = checkpoint.files;
-  }
-  return resume;
-}
-
-std::map<std::string, std::string> state_of(const TrainingRecord& record, std::int64_t step) {
-  std::map<std::string, std::string> files;
-  for (const CheckpointRecord& checkpoint : record.checkpoints) {
-    if (checkpoint.step != step) continue;
-    for (const auto& [name, data] : checkpoint.files) {
-      if (name.ends_with(".safetensors") || name == "manifest.json") files.emplace(name, data.text());
-    }
-  }
-  return files;
-}
 
 // The run is the one that a resharded resume of `scenario` from the same checkpoint gives, in weights and checkpoints.
 void expect_resharded_resume(const Scenario& scenario, const TrainingRecord& saved, const TrainingRecord& record,

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sim/cluster/training_run.h"
+#include "tests/sim/cluster/resharded_resume.h"
 #include "tests/sim/cluster/tiny_training.h"
 
 namespace rehearse {
@@ -46,28 +47,6 @@ TrainingRecord run_watched(const Scenario& scenario, const std::optional<ResumeF
   return run_training(scenario, resume, hooks);
 }
 
-ResumeFrom resume_of(const TrainingRecord& record, std::int64_t step, const Scenario& saved_by) {
-  ResumeFrom resume;
-  resume.step = step;
-  resume.reshard_from = saved_by.arithmetic_sha256;
-  for (const CheckpointRecord& checkpoint : record.checkpoints) {
-    if (checkpoint.step == step) resume.files = checkpoint.files;
-  }
-  return resume;
-}
-
-// Files of the state alone.
-std::map<std::string, std::string> state_of(const TrainingRecord& record, std::int64_t step) {
-  std::map<std::string, std::string> files;
-  for (const CheckpointRecord& checkpoint : record.checkpoints) {
-    if (checkpoint.step != step) continue;
-    for (const auto& [name, data] : checkpoint.files) {
-      if (name.ends_with(".safetensors") || name == "manifest.json") files.emplace(name, data.text());
-    }
-  }
-  return files;
-}
-
 TEST(ReshardedRun, SeesTheSameBatchesInTheSameOrderAndKeepsTheSchedule) {
   const Scenario four = tiny_training("", kFour);
   Tokens whole_tokens;
@@ -77,7 +56,7 @@ TEST(ReshardedRun, SeesTheSameBatchesInTheSameOrderAndKeepsTheSchedule) {
     SCOPED_TRACE(ranks);
     const Scenario other = reshard_scenario(four, {"cluster.ranks=" + std::to_string(ranks)});
     Tokens tokens;
-    const TrainingRecord record = run_watched(other, resume_of(whole, 4, four), &tokens);
+    const TrainingRecord record = run_watched(other, resume_of(whole, 4, four.arithmetic_sha256), &tokens);
     ASSERT_EQ(record.outcome, Outcome::kDone) << record.failure;
     EXPECT_THAT(record.violations, IsEmpty());
     EXPECT_EQ(record.start_parameters, whole.steps[3].parameters);
@@ -102,7 +81,7 @@ TEST(ReshardedRun, SeesTheSameBatchesInTheSameOrderAndKeepsTheSchedule) {
 TEST(ReshardedRun, OtherRanksAreRefusedWhereNobodyAskedForThem) {
   const Scenario four = tiny_training("", kFour);
   const TrainingRecord whole = run_training(four);
-  ResumeFrom resume = resume_of(whole, 4, four);
+  ResumeFrom resume = resume_of(whole, 4, four.arithmetic_sha256);
   resume.reshard_from.clear();
   try {
     run_training(reshard_scenario(four, {"cluster.ranks=2"}), resume);
@@ -117,7 +96,7 @@ TEST(ReshardedRun, AnotherJobsCheckpointIsRefusedAllTheSame) {
   const Scenario four = tiny_training("", kFour);
   const Scenario stranger = tiny_training("", {"cluster.ranks=4", "train.batch=3", "seed=6"});
   const TrainingRecord other = run_training(stranger);
-  ResumeFrom resume = resume_of(other, 4, stranger);
+  ResumeFrom resume = resume_of(other, 4, stranger.arithmetic_sha256);
   resume.reshard_from = four.arithmetic_sha256;
   EXPECT_THROW(run_training(reshard_scenario(four, {"cluster.ranks=2"}), resume), InputError);
 }
@@ -129,7 +108,7 @@ TEST(ReshardedRun, ThereAndBackWithoutAStepIsTheRunThatNeverLeft) {
   const Scenario three = reshard_scenario(four, {"cluster.ranks=3"});
   const Scenario back = reshard_scenario(three, {"cluster.ranks=4"});
   EXPECT_EQ(back.arithmetic_sha256, four.arithmetic_sha256);
-  const TrainingRecord record = run_training(back, resume_of(whole, 4, four));
+  const TrainingRecord record = run_training(back, resume_of(whole, 4, four.arithmetic_sha256));
   EXPECT_EQ(record.weights_sha256, whole.weights_sha256);
   EXPECT_EQ(state_of(record, 6), state_of(whole, 6));
 }
@@ -141,18 +120,18 @@ TEST(ReshardedRun, ItsOwnCheckpointsContinueItAndAreReshardedInTurn) {
   const Scenario four = tiny_training("", overrides);
   const TrainingRecord whole = run_training(four);
   const Scenario three = reshard_scenario(four, {"cluster.ranks=3"});
-  const TrainingRecord on_three = run_training(three, resume_of(whole, 2, four));
+  const TrainingRecord on_three = run_training(three, resume_of(whole, 2, four.arithmetic_sha256));
   ASSERT_EQ(on_three.outcome, Outcome::kDone) << on_three.failure;
   EXPECT_NE(on_three.weights_sha256, whole.weights_sha256);
 
-  ResumeFrom resume = resume_of(on_three, 4, three);
+  ResumeFrom resume = resume_of(on_three, 4, three.arithmetic_sha256);
   resume.reshard_from.clear();
   const TrainingRecord continued = run_training(three, resume);
   EXPECT_EQ(continued.weights_sha256, on_three.weights_sha256);
   EXPECT_EQ(state_of(continued, 6), state_of(on_three, 6));
 
   const Scenario two = reshard_scenario(three, {"cluster.ranks=2", "train.zero_stage=0"});
-  const TrainingRecord on_two = run_training(two, resume_of(on_three, 4, three));
+  const TrainingRecord on_two = run_training(two, resume_of(on_three, 4, three.arithmetic_sha256));
   ASSERT_EQ(on_two.outcome, Outcome::kDone) << on_two.failure;
   EXPECT_EQ(on_two.start_parameters, on_three.steps[1].parameters);
 }
@@ -162,11 +141,11 @@ TEST(ReshardedRun, GoesBackToTheCheckpointOfOtherRanks) {
   const Scenario four = tiny_training("", kFour);
   const TrainingRecord whole = run_training(four);
   const Scenario calm = reshard_scenario(four, {"cluster.ranks=3"});
-  const TrainingRecord expected = run_training(calm, resume_of(whole, 4, four));
+  const TrainingRecord expected = run_training(calm, resume_of(whole, 4, four.arithmetic_sha256));
   const Scenario crashes = tiny_training("faults { crash { rank: 1 at { step: 5 phase: BACKWARD } } }", kFour);
   const TrainingRecord before = run_training(tiny_training("", kFour));
   const Scenario three = reshard_scenario(crashes, {"cluster.ranks=3"});
-  const TrainingRecord record = run_training(three, resume_of(before, 4, four));
+  const TrainingRecord record = run_training(three, resume_of(before, 4, four.arithmetic_sha256));
   ASSERT_EQ(record.outcome, Outcome::kDone) << record.failure;
   ASSERT_EQ(record.recoveries.size(), 1u);
   EXPECT_EQ(record.recoveries[0].resumed_step, 4);
@@ -184,7 +163,7 @@ TEST(ReshardedRun, FaultsThatFindNobodyAreReportedAsSuch) {
   const Scenario planned = tiny_training(faults, kFour);
   const TrainingRecord whole = run_training(four);
   const Scenario two = reshard_scenario(planned, {"cluster.ranks=2"});
-  const TrainingRecord record = run_training(two, resume_of(whole, 4, four));
+  const TrainingRecord record = run_training(two, resume_of(whole, 4, four.arithmetic_sha256));
   ASSERT_EQ(record.outcome, Outcome::kDone) << record.failure;
   EXPECT_THAT(record.recoveries, IsEmpty());
   EXPECT_EQ(record.faults.size(), 1u);  // the flip: rank 0 still holds the first elements
