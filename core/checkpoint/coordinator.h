@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "core/runtime/payload.h"
 #include "core/runtime/task.h"
 
 namespace rehearse {
@@ -17,6 +18,16 @@ class CheckpointCoordinator {
   virtual Task<std::vector<std::string>> gather(std::string mine) = 0;
   // Rank 0's text, on every rank; what others pass is ignored.
   virtual Task<std::string> broadcast(std::string from_rank_0) = 0;
+};
+
+// The same for ranks that keep shards for each other.
+class ShardCarrier : public CheckpointCoordinator {
+ public:
+  // Everybody's payload goes to the rank `distance` further on; gives that of the rank as far before.
+  virtual Task<Payload> pass_on(Payload mine, int distance) = 0;
+  // What rank `from` has goes to the ranks `to`, itself not among them, and is given to all of these; nothing to
+  // others, whose `own` is ignored. Every rank names the same ones.
+  virtual Task<Payload> carry(Payload own, int from, std::vector<int> to) = 0;
 };
 
 }  // namespace rehearse

@@ -65,20 +65,6 @@ Task<Bytes> verify_common_files(Storage& storage, StoragePath directory, const M
   co_return read;
 }
 
-void check_expected(const Manifest& manifest, const LoadRequest& request, const std::string& source) {
-  const auto& others = request.reshard_from;
-  if (manifest.arithmetic_sha256 != request.expected.arithmetic_sha256 &&
-      std::find(others.begin(), others.end(), manifest.arithmetic_sha256) != others.end()) {
-    check_matches_for_resharding(manifest, request.expected, source);
-  } else {
-    check_matches(manifest, request.expected, source);
-  }
-  // Equal parameters, so a range outside them is a mistake of ours.
-  for (const FlatRange& range : request.wanted) {
-    CHECK(range.offset >= 0 && range.numel >= 0 && range.offset + range.numel <= manifest.numel());
-  }
-}
-
 // What a load that failed threw, where another checkpoint may do.
 Task<std::string> try_load(RankContext& context, StoragePath directory, LoadRequest request,
                            std::optional<LoadedCheckpoint>& loaded) {
@@ -98,21 +84,13 @@ Task<std::string> try_load(RankContext& context, StoragePath directory, LoadRequ
 Task<std::vector<std::int64_t>> candidates(Storage& storage, StoragePath parent, std::int64_t newest_step,
                                            const CheckpointChoice& choice) {
   const std::vector<std::int64_t> steps = co_await list_checkpoints(storage, parent);
-  std::vector<std::int64_t> trusted;
-  std::string damage;
-  try {
-    if (choice.reads_trust) trusted = co_await read_trusted(storage, parent);
-  } catch (const InputError& error) {
-    damage = error.what();
-  }
-  if (!damage.empty()) choice.on_damaged_trust(damage);
-  if (choice.reads_trust && choice.on_trust) choice.on_trust(trusted);
+  const TrustedSteps trusted = co_await trusted_for(storage, parent, choice);
   std::vector<StoredCheckpoint> stored;
   for (const std::int64_t step : steps) {
     if (step > newest_step) continue;
     StoredCheckpoint one;
     one.step = step;
-    one.trusted = std::binary_search(trusted.begin(), trusted.end(), step);
+    one.trusted = std::binary_search(trusted.remote.begin(), trusted.remote.end(), step);
     stored.push_back(one);
   }
   std::vector<std::int64_t> chosen = choice.order(stored);
@@ -144,6 +122,50 @@ Task<std::string> load_together(RankContext& context, CheckpointCoordinator& coo
 
 }  // namespace
 
+void check_request(const Manifest& manifest, const LoadRequest& request, const std::string& source) {
+  const auto& others = request.reshard_from;
+  if (manifest.arithmetic_sha256 != request.expected.arithmetic_sha256 &&
+      std::find(others.begin(), others.end(), manifest.arithmetic_sha256) != others.end()) {
+    check_matches_for_resharding(manifest, request.expected, source);
+  } else {
+    check_matches(manifest, request.expected, source);
+  }
+  // Equal parameters, so a range outside them is a mistake of ours.
+  for (const FlatRange& range : request.wanted) {
+    CHECK(range.offset >= 0 && range.numel >= 0 && range.offset + range.numel <= manifest.numel());
+  }
+}
+
+void check_shard(const ShardRecord& shard, const Payload& data, const std::string& source) {
+  if (data.has_data()) {
+    check_file(shard.file, data.bytes(), source);
+  } else {
+    check_size(shard.file, data, source);
+  }
+}
+
+Task<TrustedSteps> trusted_for(Storage& storage, StoragePath parent, const CheckpointChoice& choice) {
+  TrustedSteps trusted;
+  std::string damage;
+  try {
+    if (choice.reads_trust) trusted = co_await read_trusted(storage, parent);
+  } catch (const InputError& error) {
+    damage = error.what();
+  }
+  if (!damage.empty()) choice.on_damaged_trust(damage);
+  if (choice.reads_trust && choice.on_trust) choice.on_trust(trusted);
+  co_return trusted;
+}
+
+std::string merge_problems(const std::vector<std::string>& problems) {
+  std::string all;
+  for (std::size_t rank = 0; rank < problems.size(); ++rank) {
+    if (problems[rank].empty()) continue;
+    all += (all.empty() ? "rank " : "; rank ") + std::to_string(rank) + ": " + problems[rank];
+  }
+  return all;
+}
+
 Task<LoadedCheckpoint> load_checkpoint(RankContext& context, StoragePath directory, LoadRequest request) {
   Storage& storage = context.storage();
   LoadedCheckpoint loaded;
@@ -151,7 +173,7 @@ Task<LoadedCheckpoint> load_checkpoint(RankContext& context, StoragePath directo
   const Payload manifest_data = co_await storage.read(manifest_path);
   loaded.manifest = parse_manifest(manifest_data.text(), manifest_path.text());
   const Manifest& manifest = loaded.manifest;
-  check_expected(manifest, request, directory.text());
+  check_request(manifest, request, directory.text());
 
   const StoragePath state_path = directory.child(kRunStateFile);
   const Payload state_data = co_await storage.read(state_path);
@@ -171,6 +193,7 @@ Task<LoadedCheckpoint> load_checkpoint(RankContext& context, StoragePath directo
     const Payload data = co_await storage.read(path);
     check_size(shard.file, data, path.text());
     loaded.read += data.size();
+    if (wanted) ++loaded.reads.shards_from_remote;
     if (!has_elements) continue;
     const StateView state = parse_shard_file(shard, manifest.dtype, data.bytes(), path.text());
     copy_overlap(manifest, shard, state, request.wanted, loaded.state);
@@ -179,6 +202,7 @@ Task<LoadedCheckpoint> load_checkpoint(RankContext& context, StoragePath directo
     const Bytes read = co_await verify_common_files(storage, directory, manifest, loaded.run_state);
     loaded.read += read;
   }
+  loaded.reads.remote = loaded.read;
   co_return loaded;
 }
 

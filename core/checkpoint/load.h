@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/checkpoint/config.h"
 #include "core/checkpoint/coordinator.h"
 #include "core/checkpoint/manifest.h"
 #include "core/checkpoint/run_state.h"
@@ -31,9 +32,10 @@ struct LoadRequest {
 struct LoadedCheckpoint {
   LoadedCheckpoint() = default;
   Manifest manifest;
-  RunState run_state;
-  State state;  // the wanted ranges one after the other; empty in cost-only mode
+  RunState run_state;  // of the shared storage's checkpoint alone
+  State state;         // the wanted ranges one after the other; empty in cost-only mode
   Bytes read;
+  TierReads reads;  // the same, by tier
 };
 
 // Reads a published checkpoint. Nothing is used before it is verified: the manifest, the run state and the list of
@@ -62,6 +64,8 @@ struct LoadOutcome {
   LoadOutcome() = default;
   std::optional<LoadedCheckpoint> checkpoint;  // nothing where no checkpoint in `parent` loads
   std::vector<RejectedCheckpoint> rejected;    // those that some rank refused, in the order tried; on every rank
+  // Of jobs with two tiers: what is damaged on local disks and was taken from elsewhere, in words; on every rank.
+  std::vector<std::string> refused_copies;
 };
 
 // Loads the first checkpoint in the order that every rank can load: rank 0 chooses and tells, all load, and
@@ -69,5 +73,16 @@ struct LoadOutcome {
 // `parent` cannot be listed.
 Task<LoadOutcome> load_first(RankContext& context, CheckpointCoordinator& coordinator, StoragePath parent,
                              LoadRequest request, std::int64_t newest_step, CheckpointChoice choice);
+
+// The parts of it, for a loader of two tiers.
+
+// Throws InputError unless the checkpoint is that of the request's job, or of the same job cut in a way it names.
+void check_request(const Manifest& manifest, const LoadRequest& request, const std::string& source);
+// Throws InputError unless a shard's file is that of the record; in cost-only mode by its size alone.
+void check_shard(const ShardRecord& shard, const Payload& data, const std::string& source);
+// Which checkpoints are trusted, as the choice wants to know; it is told of damage. Throws StorageError.
+Task<TrustedSteps> trusted_for(Storage& storage, StoragePath parent, const CheckpointChoice& choice);
+// Problems by rank, empty where there is none, as one.
+std::string merge_problems(const std::vector<std::string>& problems);
 
 }  // namespace rehearse

@@ -8,6 +8,7 @@
 namespace rehearse {
 namespace {
 
+constexpr std::string_view kShard = "shard_";
 constexpr std::string_view kStep = "step_";
 constexpr std::string_view kBuilding = ".building-";
 constexpr std::string_view kDeleting = ".deleting-";
@@ -19,19 +20,31 @@ std::string padded(std::int64_t number, std::size_t digits) {
   return std::string(digits - std::min(digits, text.size()), '0') + text;
 }
 
+// The number that begins the text; nothing where none does.
+std::optional<std::int64_t> leading_number(std::string_view text) {
+  std::int64_t number = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || number < 0) return std::nullopt;
+  return number;
+}
+
 }  // namespace
 
-std::string shard_file_name(std::int64_t rank) { return "shard_" + padded(rank, 5) + ".safetensors"; }
+std::string shard_file_name(std::int64_t rank) { return std::string(kShard) + padded(rank, 5) + ".safetensors"; }
+
+std::optional<std::int64_t> rank_of_shard_file(std::string_view name) {
+  if (!name.starts_with(kShard)) return std::nullopt;
+  const std::optional<std::int64_t> rank = leading_number(name.substr(kShard.size()));
+  if (!rank || shard_file_name(*rank) != name) return std::nullopt;  // one spelling a rank
+  return rank;
+}
 
 std::string step_directory_name(std::int64_t step) { return std::string(kStep) + padded(step, 6); }
 
 std::optional<std::int64_t> step_of_directory(std::string_view name) {
   if (!name.starts_with(kStep)) return std::nullopt;
-  const std::string_view digits = name.substr(kStep.size());
-  std::int64_t step = -1;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), step);
-  if (error != std::errc() || end != digits.data() + digits.size() || step < 0) return std::nullopt;
-  if (step_directory_name(step) != name) return std::nullopt;  // one spelling a step
+  const std::optional<std::int64_t> step = leading_number(name.substr(kStep.size()));
+  if (!step || step_directory_name(*step) != name) return std::nullopt;  // one spelling a step
   return step;
 }
 

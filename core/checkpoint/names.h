@@ -17,6 +17,8 @@ inline constexpr const char* kInputsDirectory = "inputs";
 
 // "shard_00002.safetensors".
 std::string shard_file_name(std::int64_t rank);
+// The rank of exactly such a name, nothing for any other.
+std::optional<std::int64_t> rank_of_shard_file(std::string_view name);
 
 // "step_000010", the state after step 10; longer where six digits do not suffice.
 std::string step_directory_name(std::int64_t step);

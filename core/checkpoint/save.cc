@@ -1,69 +1,20 @@
 #include "core/checkpoint/save.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 
-#include "core/base/digest.h"
 #include "core/base/error.h"
 #include "core/checkpoint/directory.h"
 #include "core/checkpoint/names.h"
+#include "core/checkpoint/save_parts.h"
 #include "core/checkpoint/verify.h"
 
 namespace rehearse {
 namespace {
 
-// First byte of what a rank reports to rank 0: the rest is its shard's record, or what went wrong.
-constexpr char kWritten = '+';
-constexpr char kFailed = '-';
-
 std::span<const std::byte> bytes_of(const BufferView& view) {
   return {view.data, static_cast<std::size_t>(view.bytes().count())};
-}
-
-FileRecord record_of(const std::string& name, const Payload& data) {
-  FileRecord record;
-  record.file = name;
-  record.bytes = data.size().count();
-  // Cost-only mode has no bytes to digest.
-  record.sha256 = data.has_data() ? sha256_hex(data.bytes()) : std::string(64, '0');
-  return record;
-}
-
-// Everything of a checkpoint but the shards, ready to be written.
-struct Files {
-  std::map<std::string, Payload> rest;  // path in the directory -> contents
-  std::string manifest;
-};
-
-Files files_of(const CheckpointDraft& draft, std::vector<ShardRecord> shards) {
-  Files files;
-  Manifest manifest = draft.manifest;
-  manifest.shards = std::move(shards);
-  manifest.model = record_of(kModelFile, draft.model);
-  files.manifest = write_manifest(manifest);
-
-  RunState state;
-  state.manifest_sha256 = sha256_hex(files.manifest);
-  state.simulated_time = draft.simulated_time;
-  state.generation = draft.generation;
-  state.outside = draft.outside;
-  state.scenario_sha256 = draft.scenario_sha256;
-  files.rest[kModelFile] = draft.model;
-  files.rest[kScenarioFile] = host_payload(draft.scenario_text);
-  state.scenario = record_of(kScenarioFile, files.rest[kScenarioFile]);
-  for (const CheckpointInput& input : draft.inputs) {
-    InputRecord record;
-    record.path = input.path;
-    record.sha256 = input.sha256;
-    record.bytes = static_cast<std::int64_t>(input.contents->size());
-    if (record.bytes <= kInputCopyLimit) {
-      record.copy = input_copy_name(static_cast<std::int64_t>(state.inputs.size()), input.path);
-      files.rest[*record.copy] = host_payload(*input.contents);
-    }
-    state.inputs.push_back(record);
-  }
-  files.rest[kRunStateFile] = host_payload(write_run_state(state));
-  return files;
 }
 
 std::string of_rank_0(const StorageError& error) { return std::string("rank 0: ") + error.what(); }
@@ -82,38 +33,23 @@ Task<std::string> start_building(Storage& storage, StoragePath building) {
 
 // A rank writes its shard and says how that went.
 Task<std::string> write_shard(Storage& storage, StoragePath building, const ShardSnapshot& shard) {
-  if (!shard.problem.empty()) co_return kFailed + shard.problem;
-  std::string report = kWritten + write_shard_record(shard.record);
+  if (!shard.problem.empty()) co_return report_failed(shard.problem);
+  std::string report = report_written(shard.record);
   const StoragePath file = building.child(shard.record.file.file);
   try {
     co_await write_durable(storage, file, shard.file);
     // The name, too: what rank 0 syncs later is without it where this rank's host is lost before.
     co_await storage.fsync_directory(building);
   } catch (const StorageError& error) {
-    report = kFailed + std::string(error.what());
+    report = report_failed(error.what());
   }
   co_return report;
 }
 
-// The shards that the ranks report, or every problem they met.
-std::string collect(const std::vector<std::string>& reports, std::vector<ShardRecord>& shards) {
-  std::string problems;
-  for (std::size_t rank = 0; rank < reports.size(); ++rank) {
-    const std::string& report = reports[rank];
-    CHECK(!report.empty());
-    if (report[0] == kWritten) {
-      shards.push_back(parse_shard_record(std::string_view(report).substr(1), "rank " + std::to_string(rank)));
-    } else {
-      problems += (problems.empty() ? "rank " : "; rank ") + std::to_string(rank) + ": " + report.substr(1);
-    }
-  }
-  return problems;
-}
-
-Task<> write_files(Storage& storage, StoragePath building, const Files& files) {
+Task<> write_files(Storage& storage, StoragePath building, const CheckpointRest& rest) {
   bool has_inputs = false;
   const StoragePath inputs = building.child(kInputsDirectory);
-  for (const auto& [name, data] : files.rest) {
+  for (const auto& [name, data] : rest.files) {
     if (!has_inputs && name.starts_with(std::string(kInputsDirectory) + "/")) {
       co_await storage.make_directory(inputs);
       has_inputs = true;
@@ -125,12 +61,22 @@ Task<> write_files(Storage& storage, StoragePath building, const Files& files) {
   // Every name in the directory is durable before the manifest's, whatever order the disk writes them in.
   co_await storage.fsync_directory(building);
   const StoragePath manifest = building.child(kManifestFile);
-  Payload text = host_payload(files.manifest);
+  Payload text = host_payload(rest.manifest);
   co_await write_durable(storage, manifest, std::move(text));
   co_await storage.fsync_directory(building);
 }
 
 enum class Standing : std::uint8_t { kNone, kSame, kOther };
+
+// In cost-only mode files are what their sizes say.
+bool has_recorded_sizes(const std::map<std::string, Payload>& files, const Manifest& manifest) {
+  std::vector<FileRecord> records = {manifest.model};
+  for (const ShardRecord& shard : manifest.shards) records.push_back(shard.file);
+  return std::all_of(records.begin(), records.end(), [&](const FileRecord& record) {
+    const auto file = files.find(record.file);
+    return file != files.end() && file->second.size().count() == record.bytes;
+  });
+}
 
 // Whether a checkpoint of the step is there already, whole and with this manifest.
 Task<Standing> standing_of(Storage& storage, StoragePath published, const std::string& manifest) {
@@ -143,13 +89,18 @@ Task<Standing> standing_of(Storage& storage, StoragePath published, const std::s
   }
   if (!exists) co_return Standing::kNone;
   CheckpointFiles views;
+  bool has_bytes = true;
   for (const auto& [name, data] : files) {
-    if (!data.has_data()) co_return Standing::kOther;
-    views.emplace(name, data.bytes());
+    has_bytes = has_bytes && data.has_data();
+    if (data.has_data()) views.emplace(name, data.bytes());
   }
   const auto found = files.find(kManifestFile);
   if (found == files.end() || found->second.text() != manifest) co_return Standing::kOther;
   Standing standing = Standing::kSame;
+  if (!has_bytes) {
+    if (!has_recorded_sizes(files, parse_manifest(manifest, published.text()))) standing = Standing::kOther;
+    co_return standing;
+  }
   try {
     verify_checkpoint(views, published.text());
   } catch (const InputError&) {
@@ -218,12 +169,12 @@ Task<> restore_replaced(Storage& storage, StoragePath parent, std::int64_t step)
 Task<std::string> publish(Storage& storage, const SaveRequest& request, StoragePath building,
                           const std::vector<std::string>& reports) {
   std::vector<ShardRecord> shards;
-  std::string problem = collect(reports, shards);
+  std::string problem = collect_reports(reports, shards);
   if (problem.empty()) {
-    const Files files = files_of(*request.draft, std::move(shards));
+    const CheckpointRest rest = rest_of(*request.draft, std::move(shards));
     try {
-      co_await write_files(storage, building, files);
-      co_await place(storage, request.parent, building, request.step, files.manifest);
+      co_await write_files(storage, building, rest);
+      co_await place(storage, request.parent, building, request.step, rest.manifest);
     } catch (const StorageError& error) {
       problem = of_rank_0(error);
     }
@@ -291,7 +242,7 @@ Task<ShardSnapshot> snapshot_shard(RankContext& context, Coordinates coordinates
                                 : StateView(host.master, host.m, host.v);
     snapshot.file = Payload::own(write_shard_file(dtype, whole));
   };
-  snapshot.file = Payload::shape_only(size);
+  snapshot.file = Payload::shape_only(size_of_shard_file(dtype, total_numel(snapshot.record.ranges)));
   const ComputeCost cost(Flops(0), size);
   co_await context.device().run(cost, copy, Stream::kCopy);
   snapshot.record.file = record_of(shard_file_name(context.rank()), snapshot.file);

@@ -2,12 +2,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/base/buffer.h"
 #include "core/checkpoint/coordinator.h"
+#include "core/checkpoint/local_tier.h"
 #include "core/checkpoint/manifest.h"
 #include "core/checkpoint/run_state.h"
 #include "core/runtime/payload.h"
@@ -65,12 +67,13 @@ struct CheckpointDraft {
 struct SaveRequest {
   SaveRequest(StoragePath save_parent, std::int64_t save_step, ShardSnapshot save_shard)
       : parent(std::move(save_parent)), step(save_step), shard(std::move(save_shard)) {}
-  StoragePath parent;  // prepare_checkpoints was called on it
+  StoragePath parent;              // prepare_checkpoints was called on it
+  std::optional<LocalTier> local;  // instead: to the local disks (local_save.h)
   std::int64_t step;
   ShardSnapshot shard;
   std::shared_ptr<const CheckpointDraft> draft;  // on rank 0
   std::int64_t keep = 0;                         // newest checkpoints that stay; 0: all
-  std::vector<std::int64_t> keep_also;           // steps that rotation never deletes
+  std::vector<std::int64_t> keep_also;           // steps that rotation never deletes; of local disks, all that stay
 };
 
 struct SaveResult {

@@ -107,6 +107,21 @@ std::vector<std::byte> write_shard_file(DType dtype, const StateView& state) {
   return write_safetensors(tensors);
 }
 
+Bytes size_of_shard_file(DType dtype, std::int64_t elements) {
+  std::vector<TensorView> tensors;
+  for (const char* name : {"master", "m", "v"}) {
+    TensorView& tensor = tensors.emplace_back();
+    tensor.name = name;
+    tensor.dtype = dtype;
+    tensor.shape = {elements};
+  }
+  return Bytes(size_of_safetensors(tensors));
+}
+
+Bytes size_of_model_file(std::span<const TensorView> parameters) {
+  return Bytes(size_of_safetensors(parameters, kModelMetadata));
+}
+
 std::vector<std::byte> write_model_file(std::span<const TensorView> parameters) {
   return write_safetensors(parameters, kModelMetadata);
 }

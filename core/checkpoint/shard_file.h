@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/units.h"
 #include "core/checkpoint/manifest.h"
 #include "core/formats/safetensors.h"
 
@@ -36,10 +37,14 @@ struct State {
 
 // A shard's file: safetensors with the tensors "master", "m" and "v", each [elements], without metadata.
 std::vector<std::byte> write_shard_file(DType dtype, const StateView& state);
+// Its size, with so many elements of each.
+Bytes size_of_shard_file(DType dtype, std::int64_t elements);
 
 // The model's file: safetensors with the full parameters in flat order, metadata {"format": "pt"} (without it, some
 // loaders refuse a file).
 std::vector<std::byte> write_model_file(std::span<const TensorView> parameters);
+// Its size; the parameters need no data.
+Bytes size_of_model_file(std::span<const TensorView> parameters);
 
 // Throws InputError unless `bytes` has the size and the SHA-256 of the record.
 void check_file(const FileRecord& record, std::span<const std::byte> bytes, const std::string& source);

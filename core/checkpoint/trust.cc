@@ -13,22 +13,29 @@ constexpr const char* kTrustedFile = "trusted.json";
 constexpr const char* kNewTrustedFile = "trusted.json.new";
 constexpr std::int64_t kTrustedSchema = 1;
 
-std::vector<std::int64_t> parse_trusted(std::string_view text, const std::string& source) {
+std::vector<std::int64_t> steps_of(const JsonValue& list) {
+  std::vector<std::int64_t> steps;
+  for (const JsonValue& step : list.list()) steps.push_back(step.integer(1));
+  std::sort(steps.begin(), steps.end());
+  return steps;
+}
+
+TrustedSteps parse_trusted(std::string_view text, const std::string& source) {
   const Json json = unseal_json(text, source);
   JsonObject object(JsonValue(json, source, ""));
   object.at("schema_version").integer(kTrustedSchema, kTrustedSchema);
-  std::vector<std::int64_t> steps;
-  for (const JsonValue& step : object.at("steps").list()) steps.push_back(step.integer(1));
+  TrustedSteps steps;
+  steps.remote = steps_of(object.at("steps"));
+  if (object.has("local_steps")) steps.local = steps_of(object.at("local_steps"));
   object.finish();
-  std::sort(steps.begin(), steps.end());
   return steps;
 }
 
 }  // namespace
 
-Task<std::vector<std::int64_t>> read_trusted(Storage& storage, StoragePath parent) {
+Task<TrustedSteps> read_trusted(Storage& storage, StoragePath parent) {
   const StoragePath file = parent.child(kTrustedFile);
-  std::vector<std::int64_t> steps;
+  TrustedSteps steps;
   try {
     const Payload data = co_await storage.read(file);
     if (data.has_data()) steps = parse_trusted(data.text(), file.text());
@@ -38,10 +45,11 @@ Task<std::vector<std::int64_t>> read_trusted(Storage& storage, StoragePath paren
   co_return steps;
 }
 
-Task<> write_trusted(Storage& storage, StoragePath parent, std::vector<std::int64_t> steps) {
+Task<> write_trusted(Storage& storage, StoragePath parent, TrustedSteps steps) {
   Json json;
   json["schema_version"] = kTrustedSchema;
-  json["steps"] = steps;
+  json["steps"] = steps.remote;
+  if (!steps.local.empty()) json["local_steps"] = steps.local;
   const StoragePath fresh = parent.child(kNewTrustedFile);
   const StoragePath file = parent.child(kTrustedFile);
   Payload text = host_payload(seal_json(json));

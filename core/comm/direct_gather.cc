@@ -1,22 +1,10 @@
 #include "core/comm/direct_gather.h"
 
-#include <cstring>
 #include <utility>
 
 #include "core/comm/reduce.h"
 
 namespace rehearse {
-namespace {
-
-void copy_own(BufferView to, BufferView own) {
-  CHECK_EQ(to.count, own.count);
-  CHECK(to.dtype == own.dtype);
-  if (!own.has_elements() || own.data == to.data || own.count == 0) return;
-  CHECK(to.has_elements());
-  std::memcpy(to.data, own.data, static_cast<std::size_t>(own.bytes().count()));
-}
-
-}  // namespace
 
 Task<> direct_gather(Communicator& comm, Call call, BufferView own, std::vector<BufferView> into, int root) {
   const int size = call.group->size();
@@ -31,7 +19,7 @@ Task<> direct_gather(Communicator& comm, Call call, BufferView own, std::vector<
     co_return;
   }
   CHECK_EQ(into.size(), static_cast<std::size_t>(size));
-  copy_own(into[static_cast<std::size_t>(root)], own);
+  copy_view(into[static_cast<std::size_t>(root)], own);
   for (int r = 0; r < size; ++r) {
     const BufferView part = into[static_cast<std::size_t>(r)];
     if (r == root || part.count == 0) continue;

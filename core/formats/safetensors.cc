@@ -215,7 +215,11 @@ const TensorView* SafetensorsFile::find(std::string_view name) const {
   return found == by_name_.end() ? nullptr : &tensors_[found->second];
 }
 
-std::vector<std::byte> write_safetensors(std::span<const TensorView> tensors, const SafetensorsMetadata& metadata) {
+namespace {
+
+// The padded header, and how many bytes of data follow it.
+std::pair<std::string, std::int64_t> header_of(std::span<const TensorView> tensors,
+                                               const SafetensorsMetadata& metadata) {
   // Written by hand where the order of keys matters: the library would sort them.
   std::string header = "{";
   const auto append_key = [&header](const Json& key) { header += (header.size() == 1 ? "" : ",") + key.dump() + ":"; };
@@ -231,7 +235,6 @@ std::vector<std::byte> write_safetensors(std::span<const TensorView> tensors, co
       CHECK(names.insert(tensor.name).second);
       const auto size = byte_size(tensor.dtype, tensor.shape);
       CHECK(size.has_value());
-      CHECK_EQ(*size, static_cast<std::int64_t>(tensor.data.size()));
       append_key(tensor.name);
       header += std::string("{\"dtype\":\"") + name_of(tensor.dtype) + "\",\"shape\":" + Json(tensor.shape).dump() +
                 ",\"data_offsets\":[" + std::to_string(data_size) + "," + std::to_string(data_size + *size) + "]}";
@@ -242,7 +245,22 @@ std::vector<std::byte> write_safetensors(std::span<const TensorView> tensors, co
   }
   header += "}";
   header.resize((header.size() + 7) / 8 * 8, ' ');
+  return {header, data_size};
+}
 
+}  // namespace
+
+std::int64_t size_of_safetensors(std::span<const TensorView> tensors, const SafetensorsMetadata& metadata) {
+  const auto [header, data_size] = header_of(tensors, metadata);
+  return kLengthBytes + static_cast<std::int64_t>(header.size()) + data_size;
+}
+
+std::vector<std::byte> write_safetensors(std::span<const TensorView> tensors, const SafetensorsMetadata& metadata) {
+  const auto [header, data_size] = header_of(tensors, metadata);
+  for (const TensorView& tensor : tensors) {
+    const auto size = byte_size(tensor.dtype, tensor.shape);
+    CHECK_EQ(*size, static_cast<std::int64_t>(tensor.data.size()));
+  }
   std::vector<std::byte> bytes(sizeof(std::uint64_t) + header.size() + static_cast<std::size_t>(data_size));
   const std::uint64_t header_size = header.size();
   std::byte* out = bytes.data();

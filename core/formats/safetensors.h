@@ -54,5 +54,7 @@ class SafetensorsFile {
 // spaces so that the data begin at a multiple of 8. Requires distinct names, none of them "__metadata__", and data of
 // the size that shape and dtype say. Throws InputError where a name or metadata text is not UTF-8.
 std::vector<std::byte> write_safetensors(std::span<const TensorView> tensors, const SafetensorsMetadata& metadata = {});
+// How many bytes that would be; the tensors need no data.
+std::int64_t size_of_safetensors(std::span<const TensorView> tensors, const SafetensorsMetadata& metadata = {});
 
 }  // namespace rehearse

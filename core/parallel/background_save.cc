@@ -8,8 +8,6 @@
 namespace rehearse {
 namespace {
 
-constexpr std::uint32_t kSaveGroupId = 1;
-
 // However it ends, with an error too.
 class Finally {
  public:
@@ -24,11 +22,11 @@ class Finally {
 
 }  // namespace
 
-BackgroundSave::State::State(RankContext& context, Duration timeout)
-    : group(ProcessGroup::world(context, timeout, kSaveGroupId)) {}
+BackgroundSave::State::State(RankContext& context, Duration timeout, std::uint32_t id)
+    : group(ProcessGroup::world(context, timeout, id)) {}
 
-BackgroundSave::BackgroundSave(RankContext& context, Duration timeout)
-    : context_(context), state_(std::make_shared<State>(context, timeout)) {}
+BackgroundSave::BackgroundSave(RankContext& context, Duration timeout, std::uint32_t group)
+    : context_(context), state_(std::make_shared<State>(context, timeout, group)) {}
 
 void BackgroundSave::start(SaveRequest request) {
   CHECK(!is_open());

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 
@@ -12,8 +13,9 @@ namespace rehearse {
 // their own, so that its messages and those of the training may interleave in any way.
 class BackgroundSave {
  public:
-  // A message of a save that is waited for longer than `timeout` fails it. The context outlives this.
-  BackgroundSave(RankContext& context, Duration timeout);
+  // A message of a save that is waited for longer than `timeout` fails it. The context outlives this. `group`: the id
+  // of its group, another one for each that a rank has.
+  BackgroundSave(RankContext& context, Duration timeout, std::uint32_t group);
 
   // A save was started and its end not yet taken.
   bool is_open() const { return activity_.has_value(); }
@@ -27,7 +29,7 @@ class BackgroundSave {
  private:
   // What the activity uses: it may outlive this where the rank's program ends with an error.
   struct State {
-    State(RankContext& context, Duration timeout);
+    State(RankContext& context, Duration timeout, std::uint32_t id);
     ProcessGroup group;
     bool done = false;
   };

@@ -7,8 +7,10 @@
 #include "core/base/error.h"
 #include "core/checkpoint/directory.h"
 #include "core/checkpoint/load.h"
+#include "core/checkpoint/local_save.h"
 #include "core/checkpoint/names.h"
 #include "core/checkpoint/shard_file.h"
+#include "core/checkpoint/tier_load.h"
 #include "core/comm/collectives.h"
 #include "core/parallel/group_coordinator.h"
 
@@ -47,7 +49,7 @@ std::vector<UnitRecord> unit_records(const ParameterLayout& layout, const UnitPl
 }
 
 template <class T>
-Payload model_file(const DataParallel<T>& parallel) {
+Payload model_file(const DataParallel<T>& parallel, Storing storing) {
   const ParameterLayout& layout = parallel.layout();
   std::vector<TensorView> tensors;
   for (std::size_t t = 0; t < layout.tensors().size(); ++t) {
@@ -56,10 +58,13 @@ Payload model_file(const DataParallel<T>& parallel) {
     view.name = info.name;
     view.dtype = dtype_of<T>;
     view.shape = info.shape;
-    view.data =
-        std::as_bytes(std::span<const T>(parallel.parameters().tensors[t], static_cast<std::size_t>(info.numel)));
+    if (storing == Storing::kElements) {
+      view.data =
+          std::as_bytes(std::span<const T>(parallel.parameters().tensors[t], static_cast<std::size_t>(info.numel)));
+    }
     tensors.push_back(view);
   }
+  if (storing == Storing::kShapeOnly) return Payload::shape_only(size_of_model_file(tensors));
   return Payload::own(write_model_file(tensors));
 }
 
@@ -91,7 +96,7 @@ std::shared_ptr<const CheckpointDraft> make_draft(RankContext& context, const Da
   manifest.arithmetic_sha256 = plan.arithmetic_sha256;
   manifest.parameters = parameter_records(parallel.layout());
   manifest.units = unit_records(parallel.layout(), parallel.plan());
-  if (context.storing() == Storing::kElements) draft->model = model_file(parallel);
+  draft->model = model_file(parallel, context.storing());
   draft->simulated_time = plan.began + context.clock().now().since_start();
   draft->generation = context.generation();
   draft->scenario_sha256 = plan.scenario_sha256;
@@ -156,10 +161,20 @@ TrainCounters take_over(RankContext& context, DataParallel<T>& parallel, const C
   return counters;
 }
 
+// A disk that fails holds nothing, and the next save says so.
+Task<> prepare_disk(Storage& storage, StoragePath parent) {
+  try {
+    co_await prepare_checkpoints(storage, parent);
+  } catch (const StorageError&) {
+    // The job goes on without it.
+  }
+}
+
 }  // namespace
 
 template <class T>
 Task<> open_checkpoints(RankContext& context, DataParallel<T>& parallel, const CheckpointPlan& plan) {
+  if (plan.local.has_value()) co_await prepare_disk(context.storage(), plan.local->parent);
   if (context.rank() == 0) co_await prepare_checkpoints(context.storage(), plan.parent);
   co_await barrier(parallel.group());
 }
@@ -180,7 +195,12 @@ Task<SaveRequest> snapshot_training_state(RankContext& context, DataParallel<T>&
 
 Task<SaveResult> publish_training_state(ProcessGroup& group, SaveRequest request) {
   GroupCoordinator coordinator(group);
-  SaveResult result = co_await save_checkpoint(group.context(), coordinator, std::move(request));
+  SaveResult result;
+  if (request.local.has_value()) {
+    result = co_await save_locally(group.context(), coordinator, std::move(request));
+  } else {
+    result = co_await save_checkpoint(group.context(), coordinator, std::move(request));
+  }
   co_return result;
 }
 
@@ -201,12 +221,20 @@ Task<FoundState> load_first_training_state(RankContext& context, DataParallel<T>
                                            CheckpointChoice choice) {
   LoadRequest request = request_for(context, parallel, plan);
   GroupCoordinator coordinator(parallel.group());
-  LoadOutcome outcome = co_await load_first(context, coordinator, plan.parent, std::move(request),
-                                            plan.schedule.total_steps, std::move(choice));
+  LoadOutcome outcome;
+  if (plan.local.has_value()) {
+    outcome = co_await load_first_of_tiers(context, coordinator, plan.parent, plan.local->parent, std::move(request),
+                                           plan.schedule.total_steps, std::move(choice));
+  } else {
+    outcome = co_await load_first(context, coordinator, plan.parent, std::move(request), plan.schedule.total_steps,
+                                  std::move(choice));
+  }
   FoundState found;
   found.rejected = std::move(outcome.rejected);
+  found.refused_copies = std::move(outcome.refused_copies);
   if (outcome.checkpoint.has_value()) {
     found.read = outcome.checkpoint->read;
+    found.reads = outcome.checkpoint->reads;
     found.counters = take_over(context, parallel, plan, *outcome.checkpoint, outcome.checkpoint->manifest.step);
     co_await parallel.restore();
   }

@@ -24,7 +24,8 @@ struct TrainCounters {
 // Where a job keeps its checkpoints and what they say besides its state; the same for all ranks.
 struct CheckpointPlan {
   StoragePath parent{"shared", "checkpoints"};
-  std::int64_t keep = 0;  // newest that rotation keeps; 0: all
+  std::optional<LocalTier> local;  // the first tier, of a job that has two
+  std::int64_t keep = 0;           // newest that rotation keeps; 0: all
   ScheduleRecord schedule;
   std::string arithmetic_sha256;
   // Of the same job, cut in other ways that it may continue from (LoadRequest).
@@ -38,7 +39,8 @@ struct CheckpointPlan {
   std::function<std::vector<std::int64_t>()> outside;
 };
 
-// Makes the parent directory and clears what interrupted saves left; every rank calls it before its first save or load.
+// Makes the parent directory, and with two tiers that on each rank's disk, and clears what interrupted saves left;
+// every rank calls it before its first save or load.
 template <class T>
 Task<> open_checkpoints(RankContext& context, DataParallel<T>& parallel, const CheckpointPlan& plan);
 
@@ -48,8 +50,8 @@ template <class T>
 Task<SaveRequest> snapshot_training_state(RankContext& context, DataParallel<T>& parallel, const CheckpointPlan& plan,
                                           TrainCounters counters, std::vector<std::int64_t> keep_also);
 
-// Makes a checkpoint of the snapshots that every rank has taken; every rank of the group calls it. Whether there is a
-// new checkpoint is the same on all; if not, training may go on.
+// Makes a checkpoint of the snapshots that every rank has taken, in the tier that the request names; every rank of the
+// group calls it. Whether there is a new checkpoint is the same on all; if not, training may go on.
 Task<SaveResult> publish_training_state(ProcessGroup& group, SaveRequest request);
 
 // Restores the checkpoint of `step`, on every rank or on none. Throws InputError where it is missing, damaged or not
@@ -64,6 +66,8 @@ struct FoundState {
   std::optional<TrainCounters> counters;     // nothing where no checkpoint loads: nothing was changed
   std::vector<RejectedCheckpoint> rejected;  // those that some rank refused, in the order tried
   Bytes read;                                // by this rank, of the one that was loaded
+  TierReads reads;                           // the same, by tier
+  std::vector<std::string> refused_copies;   // LoadOutcome
 };
 
 // Restores the first checkpoint of the choice that every rank can load; the same one on all, or none.

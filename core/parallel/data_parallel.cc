@@ -197,16 +197,21 @@ Task<StepSums> DataParallel<T>::measure(double loss, double tokens) {
 }
 
 template <class T>
-Task<std::vector<StepSums>> DataParallel<T>::exchange_sums(StepSums own) {
-  const bool real = sums_.has_elements();
+Task<std::vector<StepSums>> DataParallel<T>::exchange_sums(StepSums own, bool decides) {
+  Buffer deciding;
+  if (decides && !sums_.has_elements()) {
+    deciding = Buffer(&context_.memory(), MemoryKind::kCommunication, DType::kFloat64, sums_.count());
+  }
+  Buffer& sums = deciding.count() > 0 ? deciding : sums_;
+  const bool real = sums.has_elements();
   if (real) {
-    const std::span<double> mine = sums_.as<double>().subspan(static_cast<std::size_t>(rank() * kSumsPerRank), 4);
+    const std::span<double> mine = sums.as<double>().subspan(static_cast<std::size_t>(rank() * kSumsPerRank), 4);
     mine[0] = own.loss;
     mine[1] = own.sum_of_squares;
     mine[2] = own.nonfinite_elements;
     mine[3] = own.tokens;
   }
-  const BufferView view(sums_);
+  const BufferView view(sums);
   co_await all_gather(group_, view);
   std::vector<StepSums> all;
   for (int r = 0; r < size(); ++r) {
@@ -214,7 +219,7 @@ Task<std::vector<StepSums>> DataParallel<T>::exchange_sums(StepSums own) {
       all.push_back(own);
       continue;
     }
-    const std::span<const double> one = sums_.as<double>().subspan(static_cast<std::size_t>(r * kSumsPerRank), 4);
+    const std::span<const double> one = sums.as<double>().subspan(static_cast<std::size_t>(r * kSumsPerRank), 4);
     all.push_back(StepSums(one[0], one[1], one[2], one[3]));
   }
   co_return all;

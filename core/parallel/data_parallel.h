@@ -68,8 +68,9 @@ class DataParallel {
   Task<> reduce_gradients(ProgramError error = ProgramError::kNone);
   // This rank's share of the global norm: its chunks' squares summed in double, unit by unit.
   Task<StepSums> measure(double loss, double tokens);
-  // Everybody's sums, by group rank.
-  Task<std::vector<StepSums>> exchange_sums(StepSums own);
+  // Everybody's sums, by group rank. In cost-only mode they are all the own ones, unless something is decided by them:
+  // then they are exchanged all the same.
+  Task<std::vector<StepSums>> exchange_sums(StepSums own, bool decides = false);
   // Divides the summed gradient by `divisor`, multiplies it by `clip_factor`, steps Adam on the master weights this
   // rank holds, and copies them into the parameters.
   Task<> update(AdamStep step, double divisor, double clip_factor);

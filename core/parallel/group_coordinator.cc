@@ -1,9 +1,11 @@
 #include "core/parallel/group_coordinator.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <limits>
 #include <span>
+#include <utility>
 
 #include "core/base/check.h"
 #include "core/comm/collectives.h"
@@ -64,6 +66,35 @@ Task<std::string> GroupCoordinator::broadcast(std::string from_rank_0) {
   const BufferView words_view = view_of(words);
   co_await rehearse::broadcast(group_, words_view, 0);
   co_return to_text(words, bytes);
+}
+
+Task<Payload> GroupCoordinator::pass_on(Payload mine, int distance) {
+  CHECK(distance > 0 && distance < group_.size());
+  RankContext& context = group_.context();
+  const int to = (group_.rank() + distance) % group_.size();
+  const int from = (group_.rank() - distance + group_.size()) % group_.size();
+  const Call call = group_.next_call(Operation::kPointToPoint);
+  context.tracer().collective_begin(call, mine.size());
+  Payload other = co_await context.comm().exchange(call, to, std::move(mine), from);
+  context.tracer().collective_end(call);
+  co_return other;
+}
+
+Task<Payload> GroupCoordinator::carry(Payload own, int from, std::vector<int> to) {
+  RankContext& context = group_.context();
+  const Call call = group_.next_call(Operation::kPointToPoint);
+  Payload data;
+  const bool receives = std::find(to.begin(), to.end(), group_.rank()) != to.end();
+  if (group_.rank() != from && !receives) co_return data;
+  context.tracer().collective_begin(call, own.size());
+  if (receives) {
+    CHECK_NE(group_.rank(), from);
+    data = co_await context.comm().recv(call, from);
+  } else {
+    for (const int peer : to) co_await context.comm().send(call, peer, own);
+  }
+  context.tracer().collective_end(call);
+  co_return data;
 }
 
 }  // namespace rehearse

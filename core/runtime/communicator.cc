@@ -30,6 +30,12 @@ const char* name_of(Operation operation) {
       return "gather";
     case Operation::kBarrier:
       return "barrier";
+    case Operation::kReduce:
+      return "reduce";
+    case Operation::kScatter:
+      return "scatter";
+    case Operation::kAllToAll:
+      return "all_to_all";
   }
   check_failed(__FILE__, __LINE__, "unknown operation");
 }

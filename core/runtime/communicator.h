@@ -21,8 +21,11 @@ enum class Operation : std::uint8_t {
   kAllReduce,
   kGather,
   kBarrier,
+  kReduce,
+  kScatter,
+  kAllToAll,
 };
-inline constexpr int kOperations = 7;
+inline constexpr int kOperations = 10;
 const char* name_of(Operation operation);
 
 // What a call is about: the same on all ranks of its group. Transports carry it with every message and compare, so that
@@ -65,10 +68,10 @@ struct Call {
     return fingerprint;
   }
 
-  // The same call for a message that begins at this element.
+  // The same call for a message, or a part of the buffer, that begins so many elements after where this one does.
   Call at(std::int64_t element) const {
     Call call = *this;
-    call.offset = element;
+    call.offset = offset < 0 ? element : offset + element;
     return call;
   }
 };

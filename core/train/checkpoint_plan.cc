@@ -5,6 +5,10 @@ namespace rehearse {
 CheckpointPlan make_checkpoint_plan(const TrainConfig& config) {
   CheckpointPlan plan;
   plan.keep = config.checkpoint.keep;
+  if (config.checkpoint.tiers.has_value()) {
+    plan.local.emplace();
+    plan.local->replica_distance = config.checkpoint.tiers->replica_distance;
+  }
   plan.has_guards = config.guards.any();
   plan.schedule.lr = config.adam.lr;
   plan.schedule.warmup_steps = config.schedule.warmup_steps;

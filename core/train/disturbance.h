@@ -16,6 +16,8 @@ namespace rehearse {
 
 // A rank's state as something outside may reach into it. Tensors by index in the layout.
 struct StateMemory {
+  // Not in cost-only mode, in which all of this is empty.
+  bool has_numbers() const { return layout != nullptr; }
   const ParameterLayout* layout = nullptr;
   DType dtype = DType::kFloat32;
   std::vector<std::byte*> parameters;

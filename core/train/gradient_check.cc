@@ -17,7 +17,7 @@ GradientCheck<T>::GradientCheck(RankContext& context, const TrainConfig& config,
       parallel_(parallel),
       microbatch_(microbatch),
       parameters_(parallel.const_parameters()),
-      tokens_(static_cast<std::size_t>(share.sequences * (config.model.context + 1))) {
+      tokens_(has_numbers() ? static_cast<std::size_t>(share.sequences * (config.model.context + 1)) : 0) {
   const UnitPlan& plan = parallel.plan();
   for (const Unit& unit : plan.units()) {
     gradients_.emplace_back(&context.memory(), MemoryKind::kGradients, dtype_of<T>, unit.padded_numel,
@@ -95,10 +95,12 @@ Task<UnitDigests> GradientCheck<T>::digests_of_own() {
 
 template <class T>
 Task<UnitDigests> GradientCheck<T>::compute_again(int rank, std::int64_t batch_index) {
-  hand_out(share_, config_.batch, rank, std::span(tokens_),
-           [&](int planned_rank, std::int64_t sequence, std::span<std::int32_t> tokens) {
-             source_.sequence(batch_index, planned_rank, sequence, tokens);
-           });
+  if (has_numbers()) {
+    hand_out(share_, config_.batch, rank, std::span(tokens_),
+             [&](int planned_rank, std::int64_t sequence, std::span<std::int32_t> tokens) {
+               source_.sequence(batch_index, planned_rank, sequence, tokens);
+             });
+  }
   for (Buffer& unit : gradients_) {
     if (unit.has_elements()) std::memset(unit.data(), 0, static_cast<std::size_t>(unit.bytes().count()));
   }

@@ -38,6 +38,8 @@ class GradientCheck {
   Task<std::vector<GradientDispute>> run(std::int64_t step, std::int64_t batch_index);
 
  private:
+  // Not in cost-only mode.
+  bool has_numbers() const { return context_.storing() == Storing::kElements; }
   std::int64_t check(std::int64_t step) const {
     return check_number(config_.guards.recompute_every, step, config_.steps);
   }

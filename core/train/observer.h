@@ -8,6 +8,7 @@
 #include "core/base/buffer.h"
 #include "core/base/digest.h"
 #include "core/base/units.h"
+#include "core/checkpoint/config.h"
 #include "core/model/layout.h"
 #include "core/optim/config.h"
 #include "core/parallel/shard_piece.h"
@@ -45,9 +46,11 @@ struct StepReport {
   TimePoint ended;
 };
 
-// How a save ended.
+// How a save to one tier ended.
 struct CheckpointReport {
   std::int64_t step = 0;
+  Tier tier = Tier::kRemote;     // of a job that has one: kRemote
+  bool uploaded = false;         // beside the training, after the save to the local disks
   std::string problem;           // why there is no checkpoint; empty when it is committed
   std::string rotation_problem;  // on rank 0: why older ones could not be deleted
 };
@@ -64,10 +67,13 @@ struct GuardReport {
 // What a job that went back continues from.
 struct LoadReport {
   std::int64_t step = 0;
-  bool loaded = false;                // false: no checkpoint could be loaded, the job starts afresh
-  Bytes read;                         // by this rank
-  std::vector<std::string> rejected;  // newer checkpoints that some rank refused, with the reason
-  std::int64_t skipped_batches = 0;   // that the job now leaves out
+  bool loaded = false;                      // false: no checkpoint could be loaded, the job starts afresh
+  Bytes read;                               // by this rank
+  bool has_tiers = false;                   // checkpoints are on local disks, too
+  TierReads reads;                          // what was read, by tier
+  std::vector<std::string> rejected;        // newer checkpoints that some rank refused, with the reason
+  std::vector<std::string> refused_copies;  // on local disks, of the one that was loaded or of others; on every rank
+  std::int64_t skipped_batches = 0;         // that the job now leaves out
 };
 
 // Watches training from outside: no message, no virtual time, and no way to change anything. All views are good during

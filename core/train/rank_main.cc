@@ -39,18 +39,12 @@ class Trainer {
         parameters_(parallel_.const_parameters()),
         parameter_view_(view(parallel_.parameters())),
         gradient_view_(view(parallel_.gradients())),
-        tokens_(static_cast<std::size_t>(share_.sequences * sequence_length())),
+        tokens_(has_numbers() ? static_cast<std::size_t>(share_.sequences * sequence_length()) : 0),
         pieces_(parallel_.pieces()),
         const_pieces_(pieces_.begin(), pieces_.end()),
-        points_(context, *job.policy, job.checkpoints.parent, job.checkpoints.keep, job.avoided),
+        points_(context, *job.policy, job.checkpoints, job.avoided),
         saver_(context, job, parallel_, points_) {
-    memory_.layout = &model_.layout();
-    memory_.dtype = dtype_of<T>;
-    for (T* tensor : parallel_.parameters().tensors) memory_.parameters.push_back(reinterpret_cast<std::byte*>(tensor));
-    for (T* tensor : parallel_.gradients().tensors) memory_.gradients.push_back(reinterpret_cast<std::byte*>(tensor));
-    memory_.pieces = pieces_;
-    activations_ = microbatch_.activations().named();
-    memory_.activations = activations_;
+    if (has_numbers()) describe_memory();
     if (config_.guards.any()) counters_.guards = GuardHistory();
     if (config_.guards.corruption.has_value()) seal_.emplace(context, parallel_);
     // One rank alone has nobody to ask.
@@ -122,8 +116,26 @@ class Trainer {
     return here;
   }
 
-  // In cost-only mode there is nothing to strike.
-  Disturbance* disturbance() const { return context_.storing() == Storing::kShapeOnly ? nullptr : job_.disturbance; }
+  // Not in cost-only mode.
+  bool has_numbers() const { return context_.storing() == Storing::kElements; }
+
+  void describe_memory() {
+    memory_.layout = &model_.layout();
+    memory_.dtype = dtype_of<T>;
+    for (T* tensor : parallel_.parameters().tensors) memory_.parameters.push_back(reinterpret_cast<std::byte*>(tensor));
+    for (T* tensor : parallel_.gradients().tensors) memory_.gradients.push_back(reinterpret_cast<std::byte*>(tensor));
+    memory_.pieces = pieces_;
+    activations_ = microbatch_.activations().named();
+    memory_.activations = activations_;
+  }
+
+  Disturbance* disturbance() const { return job_.disturbance; }
+  ProgramError program_error(std::int64_t step, Phase phase) const {
+    return disturbance() == nullptr ? ProgramError::kNone : disturbance()->program_error(moment(step, phase));
+  }
+  double factor(double (Disturbance::*of)(const TrainMoment&), std::int64_t step, Phase phase) const {
+    return disturbance() != nullptr && has_numbers() ? (disturbance()->*of)(moment(step, phase)) : 1;
+  }
 
   void enter(std::int64_t step, Phase phase, bool may_strike = true) {
     context_.tracer().phase(step, phase);
@@ -141,7 +153,7 @@ class Trainer {
   // This rank's part of a batch.
   template <class Fill>
   void fetch(const Fill& fill) {
-    hand_out(share_, config_.batch, parallel_.rank(), std::span(tokens_), fill);
+    if (has_numbers()) hand_out(share_, config_.batch, parallel_.rank(), std::span(tokens_), fill);
   }
 
   TensorsView view(const ParameterTable<T>& table) const {
@@ -183,6 +195,9 @@ class Trainer {
       report.step = counters_.step;
     }
     report.read = found.read;
+    report.has_tiers = job_.checkpoints.local.has_value();
+    report.reads = found.reads;
+    report.refused_copies = found.refused_copies;
     report.skipped_batches = std::max<std::int64_t>(next_batch - (report.loaded ? counters_.batch_index : 0), 0);
     for (const RejectedCheckpoint& one : found.rejected) {
       report.rejected.push_back("step " + std::to_string(one.step) + ": " + one.reason);
@@ -228,7 +243,7 @@ class Trainer {
   // Of this rank's own chunks of master weights and moments, unit by unit.
   Digest128 state_digest() {
     std::vector<Digest128> digests;
-    if (context_.storing() == Storing::kShapeOnly) return Digest128();
+    if (!has_numbers()) return Digest128();
     for (int unit = 0; unit < static_cast<int>(parallel_.plan().units().size()); ++unit) {
       const auto shard = parallel_.shard_to_save(unit);
       for (const BufferView& view : {shard.master, shard.m, shard.v}) {
@@ -260,11 +275,8 @@ class Trainer {
     parallel_.zero_gradients();
     double loss = co_await forward_backward(report.step);
     enter(report.step, Phase::kReduce);
-    ProgramError error = ProgramError::kNone;
-    if (disturbance() != nullptr) {
-      loss *= disturbance()->loss_factor(moment(report.step, Phase::kReduce));
-      error = disturbance()->program_error(moment(report.step, Phase::kReduce));
-    }
+    loss *= factor(&Disturbance::loss_factor, report.step, Phase::kReduce);
+    const ProgramError error = program_error(report.step, Phase::kReduce);
     job_.observer->on_gradients(context_.rank(), report.step, tokens_, parameter_view_, gradient_view_);
     if (check_.has_value() && check_->is_due(report.step)) {
       report.disputes = co_await check_->run(report.step, report.batch_index);
@@ -296,16 +308,15 @@ class Trainer {
     adam.config = config_.adam;
     adam.applied_step = counters_.applied_steps + 1;
     adam.lr = scheduled_rate();
-    if (disturbance() != nullptr) adam.lr *= disturbance()->lr_factor(moment(report.step, Phase::kOptimizer));
+    adam.lr *= factor(&Disturbance::lr_factor, report.step, Phase::kOptimizer);
     double factor = 1.0;
     if (config_.clip_norm.has_value()) factor = clip_factor(report.grad_norm, *config_.clip_norm);
     co_await parallel_.update(adam, divisor, factor);
     if (seal_.has_value()) co_await seal_->seal_optimizer();
 
     enter(report.step, Phase::kGather);
-    error = ProgramError::kNone;
-    if (disturbance() != nullptr) error = disturbance()->program_error(moment(report.step, Phase::kGather));
-    co_await parallel_.gather_parameters(error);
+    const ProgramError gather_error = program_error(report.step, Phase::kGather);
+    co_await parallel_.gather_parameters(gather_error);
     if (seal_.has_value()) co_await seal_->seal_parameters();
 
     ++counters_.applied_steps;

@@ -89,6 +89,7 @@ void SaveCost::on_step(int, const StepReport&, const TensorsView&, std::span<con
 void SaveCost::on_eval(int, std::int64_t, double) { last_ = kernel_.now(); }
 
 void SaveCost::on_checkpoint(int, const CheckpointReport& report, Digest128) {
+  if (report.uploaded) return;
   if (++ended_ < ranks_) return;
   if (report.problem.empty()) {
     sum_ = sum_ + (kernel_.now() - last_);

@@ -19,6 +19,7 @@ TrainJob make_job(const Scenario& scenario, const std::optional<ResumeFrom>& res
   job.disturbance = disturbance;
   if (resume.has_value()) job.resume_from = resume->step;
   job.checkpoints = make_checkpoint_plan(scenario.train);
+  if (job.checkpoints.local.has_value()) job.checkpoints.local->ranks_per_host = scenario.hosts.ranks_per_host;
   if (resume.has_value() && !resume->reshard_from.empty()) job.checkpoints.reshard_from = {resume->reshard_from};
   describe_scenario(scenario, job.checkpoints);
   return job;
@@ -28,7 +29,7 @@ void describe_scenario(const Scenario& scenario, CheckpointPlan& plan) {
   plan.arithmetic_sha256 = scenario.arithmetic_sha256;
   plan.scenario_sha256 = scenario.scenario_sha256;
   // The copy names every file it needs as the checkpoint will hold it; what is too large to copy stays where it is.
-  ScenarioCopy copy = make_scenario_copy(scenario);
+  ScenarioCopy copy = make_checkpoint_copy(scenario);
   plan.scenario_text = std::move(copy.text);
   plan.inputs.clear();
   for (const CopiedFile& file : copy.files) {

@@ -1,6 +1,9 @@
 #include "sim/cluster/recorder.h"
 
 #include <algorithm>
+#include <cmath>
+#include <set>
+#include <string_view>
 
 #include "core/base/check.h"
 #include "core/checkpoint/names.h"
@@ -43,15 +46,21 @@ void Recorder::on_start(int rank, std::int64_t step, const TensorsView&, Digest1
   ++ranks_started_;
   if (step == record_.first_step - 1) {
     record_.start_optimizer_state[rank] = optimizer_state;
-    if (ranks_started_ == world_->ranks()) record_.start_parameters = agreement_.after(step).digest;
+    if (ranks_started_ == world_->ranks() && !scenario_.cost_only) {
+      record_.start_parameters = agreement_.after(step).digest;
+    }
   }
   if (!recovering_) return;
   RecoveryRecord& recovery = record_.recoveries.back();
   if (ranks_started_ == 1) {
     go_to(step);
     std::erase_if(record_.checkpoint_failures, [step](const CheckpointFailure& one) { return one.step > step; });
-    // It may have been published without rank 0 having come to say so.
-    if (recovery.from_checkpoint && step >= record_.first_step && !is_committed(step)) commit(step);
+    // It may have been published without rank 0 having come to say so; with tiers an older one, too.
+    const bool has_tiers = scenario_.train.checkpoint.tiers.has_value();
+    for (const std::int64_t saved : recovery.from_checkpoint ? steps_on_disk() : std::vector<std::int64_t>()) {
+      const bool counts = saved == step || (has_tiers && saved < step);
+      if (counts && saved >= record_.first_step && !is_committed(saved)) commit(saved);
+    }
   }
   if (ranks_started_ < world_->ranks()) return;
   recovery.resumed = world_->now();
@@ -118,6 +127,9 @@ void Recorder::on_load(int, const LoadReport& report) {
   RecoveryRecord& recovery = record_.recoveries.back();
   recovery.from_checkpoint = report.loaded;
   recovery.read += report.read;
+  recovery.has_tiers = report.has_tiers;
+  recovery.reads += report.reads;
+  recovery.refused_copies = report.refused_copies;
   recovery.rejected = report.rejected;
   recovery.skipped_batches = report.skipped_batches;
 }
@@ -151,9 +163,15 @@ void Recorder::on_step(int, const StepReport& report, const TensorsView&, std::s
   open_step_.report.began = began;
   if (++ranks_in_step_ < world_->ranks()) return;
   ranks_in_step_ = 0;
-  open_step_.param_norm = agreement_.after(report.step).norm;
-  open_step_.parameters = agreement_.after(report.step).digest;
-  open_step_.states = states_.latest();
+  if (scenario_.cost_only) {
+    open_step_.report.loss = std::nan("");
+    open_step_.report.grad_norm = std::nan("");
+    open_step_.param_norm = std::nan("");
+  } else {
+    open_step_.param_norm = agreement_.after(report.step).norm;
+    open_step_.parameters = agreement_.after(report.step).digest;
+    open_step_.states = states_.latest();
+  }
   open_step_.step_seconds = report.ended - began;
   CHECK(world_ != nullptr);
   for (const RankMemory& memory : memory_of(*world_)) {
@@ -172,7 +190,19 @@ void Recorder::on_step(int, const StepReport& report, const TensorsView&, std::s
 }
 
 void Recorder::on_eval(int rank, std::int64_t step, double loss) {
-  if (rank == 0) record_.evals.push_back(EvalRecord{step, loss});
+  if (rank == 0 && !scenario_.cost_only) record_.evals.push_back(EvalRecord{step, loss});
+}
+
+std::vector<std::int64_t> Recorder::steps_on_disk() const {
+  std::set<std::int64_t> steps;
+  const std::string prefix = checkpoint_root_.path + "/";
+  for (const auto& [path, data] : disk_.durable_files()) {
+    if (!path.starts_with(prefix)) continue;
+    const std::string_view name = std::string_view(path).substr(prefix.size());
+    const auto step = step_of_directory(name.substr(0, name.find('/')));
+    if (step.has_value()) steps.insert(*step);
+  }
+  return {steps.begin(), steps.end()};
 }
 
 CheckpointRecord Recorder::checkpoint_on_disk(std::int64_t step) const {
@@ -191,14 +221,21 @@ void Recorder::on_checkpoint(int rank, const CheckpointReport& report, Digest128
   if (scenario_.expect.resume_from == report.step) record_.resume_optimizer_state[rank] = optimizer_state;
   if (rank != 0) return;
   if (!report.rotation_problem.empty() || !report.problem.empty()) ++record_.failed_saves;
+  const std::string where = report.tier == Tier::kLocal ? "on the local disks: " : "";
   if (!report.rotation_problem.empty()) {
-    record_.checkpoint_failures.push_back(CheckpointFailure{report.step, "saved, but " + report.rotation_problem});
+    record_.checkpoint_failures.push_back(
+        CheckpointFailure{report.step, where + "saved, but " + report.rotation_problem});
   }
   if (!report.problem.empty()) {
-    record_.checkpoint_failures.push_back(CheckpointFailure{report.step, report.problem});
+    record_.checkpoint_failures.push_back(CheckpointFailure{report.step, where + report.problem});
     return;
   }
-  commit(report.step);
+  if (report.tier == Tier::kLocal) {
+    ++record_.local_saves;
+    std::erase(avoided_, report.step);
+  } else {
+    commit(report.step);
+  }
 }
 
 void Recorder::on_checkpoint_problem(int, std::int64_t step, const std::string& problem) {
@@ -223,7 +260,7 @@ void Recorder::list_checkpoints() {
 
 // SHA-256 of the final parameters as little-endian float32 in flat order.
 void Recorder::on_end(int rank, const TensorsView& parameters) {
-  if (rank != 0) return;
+  if (rank != 0 || scenario_.cost_only) return;
   Sha256 sha;
   std::vector<float> rounded;
   for (int t = 0; t < static_cast<int>(parameters.tensors.size()); ++t) {

@@ -100,6 +100,8 @@ class Recorder : public TrainObserver {
   bool is_committed(std::int64_t step) const {
     return std::find(committed_.begin(), committed_.end(), step) != committed_.end();
   }
+  // Of the checkpoints whose files are durable, ascending.
+  std::vector<std::int64_t> steps_on_disk() const;
   // The durable files of a checkpoint; none where it is not there.
   CheckpointRecord checkpoint_on_disk(std::int64_t step) const;
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/base/units.h"
+#include "core/checkpoint/config.h"
 
 namespace rehearse {
 
@@ -13,22 +14,25 @@ namespace rehearse {
 struct RecoveryRecord {
   enum class Kind : std::uint8_t { kRestart, kRollback };
   Kind kind = Kind::kRestart;
-  std::string cause;                  // in words: "rank 2 crashed"
-  std::uint32_t generation = 0;       // that the restart began, or that the rollback was in
-  TimePoint failed;                   // when it happened
-  TimePoint detected;                 // when the supervisor heard of it
-  TimePoint restarted;                // when the ranks were started again
-  TimePoint resumed;                  // when the last of them had loaded; zero where it never came to that
-  std::int64_t last_step = 0;         // the last that was finished before
-  std::int64_t resumed_step = 0;      // training went on after this one
-  std::int64_t skipped_batches = 0;   // that are left out from then on
-  bool from_checkpoint = false;       // false: afresh
-  Bytes read;                         // by all ranks, of the checkpoint
-  std::vector<std::string> rejected;  // checkpoints that were refused on the way
-  int ranks = 0;                      // of a restart: how many were started
-  std::vector<int> on_spares;         // ranks that a spare host was taken for
-  std::vector<int> gone;              // ranks whose host never comes back, as they were numbered before
-  int hosts_on_spares = 0;            // hosts of these
+  std::string cause;                        // in words: "rank 2 crashed"
+  std::uint32_t generation = 0;             // that the restart began, or that the rollback was in
+  TimePoint failed;                         // when it happened
+  TimePoint detected;                       // when the supervisor heard of it
+  TimePoint restarted;                      // when the ranks were started again
+  TimePoint resumed;                        // when the last of them had loaded; zero where it never came to that
+  std::int64_t last_step = 0;               // the last that was finished before
+  std::int64_t resumed_step = 0;            // training went on after this one
+  std::int64_t skipped_batches = 0;         // that are left out from then on
+  bool from_checkpoint = false;             // false: afresh
+  Bytes read;                               // by all ranks, of the checkpoint
+  bool has_tiers = false;                   // the job has local disks, too
+  TierReads reads;                          // what was read, by tier
+  std::vector<std::string> refused_copies;  // on local disks
+  std::vector<std::string> rejected;        // checkpoints that were refused on the way
+  int ranks = 0;                            // of a restart: how many were started
+  std::vector<int> on_spares;               // ranks that a spare host was taken for
+  std::vector<int> gone;                    // ranks whose host never comes back, as they were numbered before
+  int hosts_on_spares = 0;                  // hosts of these
   int hosts_gone = 0;
   std::vector<int> suspected;  // ranks that were taken for lost, and lived
   std::vector<int> late;       // ranks whose host did not come to the rendezvous in time

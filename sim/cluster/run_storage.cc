@@ -9,11 +9,18 @@ namespace rehearse {
 
 RunStorage::RunStorage(const Scenario& scenario, bool continues, Disturbance& next, Hooks hooks)
     : plan_(scenario.faults.storage), continues_(continues), next_(next), hooks_(std::move(hooks)) {
+  if (scenario.train.checkpoint.tiers.has_value()) {
+    local_ = std::make_unique<LocalDisks>(mounts_, scenario.ranks, scenario.local_disk);
+  }
   if (plan_.empty()) return;
   StorageFaults::Hooks fault_hooks;
   fault_hooks.now = [this] { return world_->now(); };
   fault_hooks.on_fault = [this](const StorageFaultRecord& record) { tell(record); };
-  fault_hooks.on_power_loss = [this] { hooks_.power_loss(); };
+  fault_hooks.on_power_loss = [this] {
+    power_lost_ = true;
+    hooks_.power_loss();
+  };
+  fault_hooks.local_disk = [this](int rank) { return rank < world_->ranks() ? local_->mount_of(rank) : std::string(); };
   // A continued run has a clock of its own.
   faults_ = std::make_unique<StorageFaults>(plan_, mounts_, !continues, std::move(fault_hooks));
 }
@@ -21,7 +28,10 @@ RunStorage::RunStorage(const Scenario& scenario, bool continues, Disturbance& ne
 void RunStorage::attach(World& world) {
   CHECK(world_ == nullptr);
   world_ = &world;
-  world.set_storage([this](Process& process) { return std::make_unique<SimStorage>(process, mounts_, faults_.get()); });
+  world.set_storage([this](Process& process) {
+    const std::string local = local_ != nullptr ? local_->mount_of(process.rank()) : std::string();
+    return std::make_unique<SimStorage>(process, mounts_, faults_.get(), local);
+  });
   world.set_host_loss_listener([this](int rank) { on_host_lost(rank); });
   if (faults_ == nullptr) return;
   faults_->begin();
@@ -46,10 +56,19 @@ void RunStorage::on_host_lost(int rank) {
   const auto loss = host_losses_.find(rank);
   mounts_.lose_host(rank, loss == host_losses_.end() ? PowerLoss() : loss->second);
   host_losses_.erase(rank);
+  if (local_ != nullptr && !power_lost_) local_->lose(rank);
+  if (faults_ != nullptr) faults_->forget_views();
+}
+
+void RunStorage::restart(const RecoveryRecord& recovery) {
+  power_lost_ = false;
+  if (local_ == nullptr) return;
+  local_->restart(recovery.on_spares, recovery.gone, recovery.ranks);
   if (faults_ != nullptr) faults_->forget_views();
 }
 
 void RunStorage::lose_power(const PowerLoss& loss) {
+  power_lost_ = true;
   mounts_.lose_power(loss);
   if (faults_ != nullptr) faults_->forget_views();
 }

@@ -9,9 +9,11 @@
 #include <vector>
 
 #include "core/train/disturbance.h"
+#include "sim/cluster/recovery_record.h"
 #include "sim/cluster/world.h"
 #include "sim/config/scenario.h"
 #include "sim/fault/injector.h"
+#include "sim/storage/local_disks.h"
 #include "sim/storage/mounts.h"
 #include "sim/storage/storage_faults.h"
 
@@ -29,6 +31,14 @@ class RunStorage : public Disturbance, private EventSink {
   RunStorage(const Scenario& scenario, bool continues, Disturbance& next, Hooks hooks);
 
   Mounts& mounts() { return mounts_; }
+  // Of the rank; requires that there are.
+  const FileSystem& local_disk(int rank) const { return mounts_.at(local_->mount_of(rank)).files; }
+  // A rank's machine, its local disk included, is replaced when the job starts again.
+  void replace_machine(int rank) {
+    if (local_ != nullptr) local_->replace_at_restart(rank);
+  }
+  // The job starts again: before its ranks do.
+  void restart(const RecoveryRecord& recovery);
   // Before the world's ranks start, once the mounts hold what the run starts with.
   void attach(World& world);
 
@@ -56,8 +66,10 @@ class RunStorage : public Disturbance, private EventSink {
   Disturbance& next_;
   Hooks hooks_;
   Mounts mounts_;
+  std::unique_ptr<LocalDisks> local_;      // null: the hosts have none that counts
   std::unique_ptr<StorageFaults> faults_;  // null: none
   std::map<int, PowerLoss> host_losses_;
+  bool power_lost_ = false;  // hosts that go until the next start keep their disks
   World* world_ = nullptr;
 };
 

@@ -262,6 +262,7 @@ void Supervisor::on_order(int rank, std::uint32_t generation) {
 }
 
 void Supervisor::meet() {
+  lost_when_met_ = lost_;
   JobFailure failure;
   failure.cause = open_.cause;
   failure.restarts = restarts_;
@@ -370,6 +371,11 @@ void Supervisor::on_refused(int rank, std::uint32_t generation, const std::strin
 void Supervisor::on_start() {
   CHECK(state_ == State::kWaiting);
   if (hopeless_) return give_up("a rank failed meanwhile of what a restart does not mend");
+  if (lost_ != lost_when_met_) {
+    // A host went on which a rank still ran that was to hear that it shall stop.
+    ++restarts_;
+    return meet();
+  }
   abandon_the_replaced();
   ++generation_;
   ++restarts_;

@@ -129,6 +129,7 @@ class Supervisor : private EventSink {
   std::vector<std::pair<DomainLoss, std::uint32_t>> losses_;
   TimePoint started_;                            // the ranks of this generation
   std::set<int> lost_;                           // hosts of this generation that are gone, or taken to be
+  std::set<int> lost_when_met_;                  // when the rendezvous was planned
   std::set<int> unreached_;                      // ranks to whom the order to stop comes late, or never
   std::vector<std::optional<TimePoint>> joins_;  // by rank: when the agent is at the rendezvous, or never
   std::vector<int> late_;                        // ranks whose agents will not be there in time

@@ -108,6 +108,7 @@ struct TrainingRecord {
   std::optional<CheckpointRecord> resume_checkpoint;   // of expect.resume_from, even where rotation took it
   std::vector<CheckpointFailure> checkpoint_failures;  // of the newest attempts at their steps
   std::int64_t failed_saves = 0;                       // of all attempts
+  std::int64_t local_saves = 0;                        // that all local disks took, of all attempts
   bool optimizer_checked = false;                      // the optimizer's bytes against the formula
   std::vector<std::string> violations;                 // invariants that broke
   std::optional<double> accumulation_difference;       // where the scenario asks for it
@@ -176,8 +177,10 @@ class TrainingSession {
   void crash(int rank, CrashKind kind = CrashKind::kProcess);
   // The power of all hosts and of the disk goes now, beside what the scenario's faults do.
   void lose_power(const PowerLoss& loss);
-  // What the checkpoints are on.
+  // What the checkpoints are on: the storage that all hosts share.
   const FileSystem& disk() const;
+  // The local disk of the rank's host; requires tiers.
+  const FileSystem& local_disk(int rank) const;
   // What every unfinished rank waits for.
   std::vector<WaitingRow> waiting() const;
   // Once, after the last advance(): a run that has not ended is kInterrupted.

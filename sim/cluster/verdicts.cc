@@ -6,6 +6,7 @@
 #include "core/base/check.h"
 #include "core/base/numbers.h"
 #include "core/checkpoint/names.h"
+#include "sim/config/number_expectations.h"
 
 namespace rehearse {
 namespace {
@@ -20,10 +21,10 @@ Verdict verdict(std::string name, bool held, std::string detail) {
 
 std::string at_step(std::int64_t step) { return "step " + std::to_string(step); }
 
-std::string held_invariants(const TrainingRecord& record) {
-  std::string text = "replicas equal after every step";
-  if (record.optimizer_checked) text += ", optimizer bytes by the formula";
-  return text;
+std::string held_invariants(const Scenario& scenario, const TrainingRecord& record) {
+  std::string text = scenario.cost_only ? "" : "replicas equal after every step";
+  if (record.optimizer_checked) text += std::string(text.empty() ? "" : ", ") + "optimizer bytes by the formula";
+  return text.empty() ? "none could be looked at" : text;
 }
 
 Verdict judge_digest(const char* name, const std::string& expected, const std::string& found) {
@@ -50,6 +51,28 @@ void judge_recoveries(const Expectations& expect, const TrainingRecord& record, 
                                std::to_string(skips) + (skips == 1 ? " step was" : " steps were") + " skipped"));
   }
   judge_cause(expect, record.failure, all, verdicts);
+}
+
+// Where the ranks that went back took their shards from.
+void judge_tiers(const Expectations& expect, const TrainingRecord& record, std::vector<Verdict>& verdicts) {
+  TierReads reads;
+  std::int64_t refused = 0;
+  for (const RecoveryRecord& one : record.recoveries) {
+    reads += one.reads;
+    refused += std::ssize(one.refused_copies);
+  }
+  const auto judge_count = [&](const char* name, const std::optional<std::int64_t>& wanted, std::int64_t found,
+                               const std::string& what) {
+    if (wanted.has_value()) verdicts.push_back(verdict(name, found == *wanted, std::to_string(found) + what));
+  };
+  judge_count("shards_from_other_disks", expect.shards_from_other_disks, reads.shards_from_other_disks,
+              reads.shards_from_other_disks == 1 ? " shard came from another host's disk"
+                                                 : " shards came from other hosts' disks");
+  judge_count(
+      "shards_from_remote", expect.shards_from_remote, reads.shards_from_remote,
+      reads.shards_from_remote == 1 ? " shard came from the shared storage" : " shards came from the shared storage");
+  judge_count("refused_copies", expect.refused_copies, refused,
+              refused == 1 ? " copy on a local disk was refused" : " copies on local disks were refused");
 }
 
 // Each loss below the one before; `what` names them. Fewer than two prove nothing.
@@ -236,13 +259,13 @@ void judge_work(const Expectations& expect, std::int64_t lost_steps, double good
 }
 
 std::vector<Verdict> judge(const Scenario& scenario, const TrainingRecord& record, const TrainingHooks& hooks) {
-  const Expectations& expect = scenario.expect;
+  const Expectations expect = scenario.cost_only ? without_number_expectations(scenario) : scenario.expect;
   std::vector<Verdict> verdicts;
   judge_outcome(expect, record.outcome, record.failure, verdicts);
   std::string violations;
   for (const std::string& violation : record.violations) violations += (violations.empty() ? "" : "; ") + violation;
   verdicts.push_back(verdict("invariants", record.violations.empty(),
-                             record.violations.empty() ? held_invariants(record) : violations));
+                             record.violations.empty() ? held_invariants(scenario, record) : violations));
   if (record.second_run.has_value()) {
     const SecondRun& second = *record.second_run;
     verdicts.push_back(verdict("determinism", second.difference.empty(),
@@ -275,6 +298,7 @@ std::vector<Verdict> judge(const Scenario& scenario, const TrainingRecord& recor
     verdicts.push_back(verdict("refused_checkpoints", found == *expect.refused_checkpoints,
                                std::to_string(found) + (found == 1 ? " was refused" : " were refused")));
   }
+  if (record.first_step == 1) judge_tiers(expect, record, verdicts);
   if (record.first_step == 1) judge_work(expect, lost_steps_of(record.recoveries), goodput_of(record), verdicts);
   judge_final_step(expect, record.steps.empty() ? record.first_step - 1 : record.steps.back().report.step, verdicts);
   // A run continued from near its end may have nothing to compare.

@@ -6,6 +6,7 @@
 #include "core/base/check.h"
 #include "sim/compute/sim_device.h"
 #include "sim/kernel/process.h"
+#include "sim/net/make_fabric.h"
 
 namespace rehearse {
 namespace {
@@ -106,7 +107,13 @@ World::World(const WorldConfig& config)
   CHECK_GT(config.ranks, 0);
   const int most = network_.ranks();
   for (int rank = 0; rank < most; ++rank) nodes_.push_back(std::make_unique<Node>());
-  const RandomStream jitter = RandomStream(config.seed).fork("network").fork("jitter");
+  const RandomStream network = RandomStream(config.seed).fork("network");
+  if (!config.network.is_plain()) {
+    CHECK(!config.transport.has_value() && config.links == nullptr);
+    network_.set_fabric(make_fabric(kernel_, network_, config.network, most, network));
+    return;
+  }
+  const RandomStream jitter = network.fork("jitter");
   if (config.transport.has_value()) {
     auto transport =
         std::make_unique<Transport>(kernel_, network_, *config.transport, config.network, most, config.links);

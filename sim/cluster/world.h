@@ -120,7 +120,9 @@ class World {
   // What the rank's device has had to do so far, over its incarnations.
   Duration computed(int rank) const;
   // What messages took on links that faults are on.
-  const std::map<std::pair<int, int>, LinkTimes>& link_times() const { return ports_->link_times(); }
+  const std::map<std::pair<int, int>, LinkTimes>& link_times() const {
+    return ports_ != nullptr ? ports_->link_times() : no_link_times_;
+  }
 
   // Bytes the rank's node holds and held, over its incarnations.
   const MemoryAccount& memory(int rank) const;
@@ -137,7 +139,8 @@ class World {
   Kernel kernel_;
   Network network_;
   const Transport* transport_ = nullptr;  // network_ owns both
-  const PortFabric* ports_ = nullptr;
+  const PortFabric* ports_ = nullptr;     // null where the network is not plain
+  std::map<std::pair<int, int>, LinkTimes> no_link_times_;
   StorageFactory storage_factory_;
   std::function<void(int, const std::exception_ptr&)> end_listener_;
   std::function<void(int, std::uint32_t, const std::exception_ptr&)> abandoned_end_listener_;

@@ -211,6 +211,7 @@ void for_each_file(Message& message, const FileVisitor& visit) { visit_files(mes
 // Clears what does not decide bits instead of picking what does: a field to come counts until somebody says otherwise.
 std::string arithmetic_digest(config::Scenario scenario) {
   scenario.clear_name();
+  scenario.clear_mode();
   scenario.mutable_cluster()->clear_network();
   scenario.mutable_cluster()->clear_device();
   scenario.mutable_cluster()->clear_storage();

@@ -20,11 +20,16 @@ Scenario convert(const config::Scenario& message, const NamedFiles& files, const
   Scenario scenario;
   scenario.name = message.name();
   scenario.seed = message.seed();
+  scenario.cost_only = message.mode() == config::Scenario::COST;
+  if (scenario.cost_only && message.has_job()) {
+    origins.fail("mode", "found COST beside a job, which computes nothing; allowed: only with model, data and train");
+  }
   convert_cluster(message, origins, scenario);
   if (message.has_job()) {
     convert_job(message, origins, scenario);
   } else {
     convert_train(message, files, origins, scenario);
+    convert_tiers(message, origins, scenario);
   }
   convert_faults(message, origins, scenario);
   convert_recovery(message, origins, scenario);

@@ -30,7 +30,10 @@ Scenario convert(const config::Scenario& message, const NamedFiles& files, const
 void convert_cluster(const config::Scenario& message, const Origins& origins, Scenario& scenario);
 void convert_train(const config::Scenario& message, const NamedFiles& files, const Origins& origins,
                    Scenario& scenario);
-// Instead of convert_train where the scenario has a job: it, and that nothing stands beside it that a job has not.
+// After convert_train.
+void convert_tiers(const config::Scenario& message, const Origins& origins, Scenario& scenario);
+// Instead of convert_train and convert_tiers where the scenario has a job: it, and that nothing stands beside it that a
+// job has not.
 void convert_job(const config::Scenario& message, const Origins& origins, Scenario& scenario);
 void convert_faults(const config::Scenario& message, const Origins& origins, Scenario& scenario);
 void convert_recovery(const config::Scenario& message, const Origins& origins, Scenario& scenario);
@@ -40,6 +43,11 @@ void convert_supervisor_links(const config::Scenario& message, const Origins& or
 void convert_rates(const config::Scenario& message, const Origins& origins, Scenario& scenario);
 void convert_expect(const config::Scenario& message, const NamedFiles& files, const Origins& origins,
                     Scenario& scenario);
+
+// The fabric and the topology of the network; part of convert_cluster.
+void convert_topology(const config::Scenario& message, const Origins& origins, Scenario& scenario);
+// Throws InputError where links are to fail, or a transport is written, and the network has other links than those.
+void check_links_can_fail(const config::Scenario& message, const Origins& origins, const Scenario& scenario);
 
 // What `crash` says of unsynced operations.
 PowerLoss convert_host_loss(const config::Crash& crash, const std::string& path, const Origins& origins);

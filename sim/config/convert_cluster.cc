@@ -59,6 +59,7 @@ void convert_cluster(const config::Scenario& message, const Origins& origins, Sc
   scenario.network.latency = parse_duration(cluster.network().latency());
   scenario.network.bandwidth = parse_bandwidth(cluster.network().bandwidth());
   scenario.network.jitter = parse_duration(cluster.network().jitter());
+  convert_topology(message, origins, scenario);
   scenario.storage.latency = parse_duration(cluster.storage().latency());
   scenario.storage.bandwidth = parse_bandwidth(cluster.storage().bandwidth());
   if (cluster.storage().has_capacity()) scenario.storage.capacity = parse_size(cluster.storage().capacity());

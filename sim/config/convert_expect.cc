@@ -30,6 +30,17 @@ void check_resume_from(std::int64_t step, const TrainConfig& train, const Origin
   }
 }
 
+// Without tiers there is one place to load from.
+void check_tiers(const config::Expect& expect, const Origins& origins) {
+  const auto check = [&origins](bool found, const char* field, std::int64_t value) {
+    if (!found) return;
+    origins.fail(field, "found " + std::to_string(value) + " without local disks; allowed: only with checkpoint.tiers");
+  };
+  check(expect.has_shards_from_other_disks(), "expect.shards_from_other_disks", expect.shards_from_other_disks());
+  check(expect.has_shards_from_remote(), "expect.shards_from_remote", expect.shards_from_remote());
+  check(expect.has_refused_copies(), "expect.refused_copies", expect.refused_copies());
+}
+
 void check_contradictions(const config::Expect& expect, const TrainConfig& train, const Origins& origins) {
   if (expect.has_final_step()) check_step("expect.final_step", expect.final_step(), train, origins);
   if (expect.has_resume_from()) check_resume_from(expect.resume_from(), train, origins);
@@ -43,6 +54,7 @@ void check_contradictions(const config::Expect& expect, const TrainConfig& train
     origins.fail("expect.max_accumulation_difference",
                  "found without accumulation; allowed: only where train.accumulate is 2 or more");
   }
+  if (!train.checkpoint.tiers.has_value()) check_tiers(expect, origins);
   if (expect.outcome() != config::Expect::DONE && (expect.has_resume_from() || expect.has_weights_sha256() ||
                                                    expect.has_same_weights_as() || expect.has_final_loss_below())) {
     origins.fail("expect.outcome", "found " + config::Expect::Outcome_Name(expect.outcome()) +
@@ -87,6 +99,9 @@ void convert_expect(const config::Scenario& message, const NamedFiles& files, co
   if (expect.has_cause()) out.cause = expect.cause();
   if (expect.has_failed_saves()) out.failed_saves = expect.failed_saves();
   if (expect.has_refused_checkpoints()) out.refused_checkpoints = expect.refused_checkpoints();
+  if (expect.has_shards_from_other_disks()) out.shards_from_other_disks = expect.shards_from_other_disks();
+  if (expect.has_shards_from_remote()) out.shards_from_remote = expect.shards_from_remote();
+  if (expect.has_refused_copies()) out.refused_copies = expect.refused_copies();
   out.loss_falls = expect.has_loss();
   out.eval_loss_falls = expect.has_eval_loss();
   if (expect.has_final_step()) out.final_step = expect.final_step();

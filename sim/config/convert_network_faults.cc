@@ -213,6 +213,7 @@ void convert_network_faults(const config::Scenario& message, const Origins& orig
                     });
   converter.convert(NetworkFaultKind::kCorrupt, faults.corrupt(), strikes);
 
+  check_links_can_fail(message, origins, scenario);
   if (message.cluster().network().has_transport()) {
     scenario.transport = convert_transport(message.cluster().network().transport(), origins);
   } else if (scenario.faults.network.needs_transport()) {

@@ -16,8 +16,18 @@ RecoveryMode convert_mode(config::Recovery::Mode mode) {
   check_failed(__FILE__, __LINE__, "a mode that the schema does not have");
 }
 
-// Expectations that are of one number of ranks.
-void check_elastic(const config::Expect& expect, const Origins& origins) {
+// Expectations that are of one number of ranks, and networks in which ranks have places of their own.
+void check_elastic(const config::Scenario& message, const Origins& origins) {
+  const config::Topology& topology = message.cluster().network().topology();
+  const bool alike = !topology.has_ring() && !topology.has_torus() && !topology.has_leaf_spine() &&
+                     !topology.has_graph() && !topology.has_hosts();
+  if (!alike) {
+    origins.fail(
+        "recovery.mode",
+        "found ELASTIC with a topology in which ranks have places, and those that are left would take those of "
+        "others; allowed: ELASTIC with one switch or a full mesh");
+  }
+  const config::Expect& expect = message.expect();
   const auto refuse = [&origins](const char* field) {
     origins.fail(field, "found with recovery.mode ELASTIC; allowed: only where the number of ranks stays");
   };
@@ -57,7 +67,7 @@ void convert_recovery(const config::Scenario& message, const Origins& origins, S
                                          std::to_string(scenario.ranks));
   }
   if (recovery.has_spares()) out.spares = static_cast<int>(recovery.spares());
-  if (out.mode == RecoveryMode::kElastic) check_elastic(message.expect(), origins);
+  if (out.mode == RecoveryMode::kElastic) check_elastic(message, origins);
   if (!recovery.has_min_ranks()) return;
   if (out.mode != RecoveryMode::kElastic) {
     origins.fail("recovery.min_ranks", "found " + std::to_string(recovery.min_ranks()) +

@@ -74,6 +74,16 @@ class Converter {
     return static_cast<int>(value);
   }
 
+  template <class Message>
+  std::optional<int> local_disk(const Message& message, const std::string& field = "") const {
+    if (!message.has_local_disk()) return std::nullopt;
+    if (!scenario_.train.checkpoint.tiers.has_value()) {
+      fail(field + ".local_disk", "found " + std::to_string(message.local_disk()) +
+                                      ", but nothing is saved on local disks; allowed: only with checkpoint.tiers");
+    }
+    return rank(field + ".local_disk", message.local_disk());
+  }
+
   std::int64_t step(const std::string& field, std::int64_t value) const {
     if (value > scenario_.train.steps) {
       fail(field, "found " + std::to_string(value) + "; allowed: a step of the run, 1 to train.steps, which is " +
@@ -142,6 +152,7 @@ class Converter {
     out.operation = of;
     if (message.has_rank()) out.rank = rank(field + ".rank", message.rank());
     if (message.has_path()) out.path = pattern(field + ".path", message.path());
+    out.local_disk = local_disk(message, field);
     return out;
   }
 
@@ -163,6 +174,7 @@ class Converter {
     OperationFault out;
     out.effect = OperationFault::Effect::kNoSpace;
     out.on.operation = FileOperation::kWrite;
+    out.on.local_disk = local_disk(message);
     out.count = 0;
     out.window = window(message);
     plan_.operations.push_back(out);
@@ -192,6 +204,7 @@ class Converter {
     const std::int64_t common = std::gcd(*billionths, kBillion);
     SlowDiskFault out;
     if (message.has_rank()) out.rank = rank(".rank", message.rank());
+    out.local_disk = local_disk(message);
     out.numerator = *billionths / common;
     out.denominator = kBillion / common;
     out.window = window(message);
@@ -234,6 +247,7 @@ class Converter {
     check_saves();
     DiskFault out = disk_fault(message, DiskFault::Kind::kRot);
     out.path = pattern(".path", message.path());
+    out.local_disk = local_disk(message);
     out.offset = message.offset();
     out.bit = static_cast<int>(message.bit());
     plan_.disk.push_back(out);
@@ -243,6 +257,7 @@ class Converter {
     check_saves();
     DiskFault out = disk_fault(message, DiskFault::Kind::kMissing);
     out.path = pattern(".path", message.path());
+    out.local_disk = local_disk(message);
     plan_.disk.push_back(out);
   }
 

@@ -13,6 +13,7 @@
 #include "sim/config/canonical.h"
 #include "sim/config/convert.h"
 #include "sim/config/convert_domains.h"
+#include "sim/config/network_presets.h"
 #include "sim/config/overrides.h"
 #include "sim/config/scenario.pb.h"
 #include "sim/config/text_reader.h"
@@ -117,26 +118,31 @@ class Loading {
       read_text(text, written, origins);
       check_required(written, origins);
       fill_domain_defaults(written);
+      fill_network_preset(written, origins);
       fill_defaults(written);
       drop_what_says_nothing(written);
     } catch (const InputError&) {
       written.Clear();  // says nothing by itself
     }
+    // A run without numbers has no digests, and takes the times of the one with them: of its text, too.
+    config::Scenario found = message_;
+    found.clear_mode();
+    written.clear_mode();
     std::vector<std::string> dropped;
     config::Expect& expect = *message_.mutable_expect();
     // Of other faults what comes of them may depend on when things happen: a crash has a flip undone or not. Then
     // everything may decide.
-    const config::Faults& faults = message_.faults();
+    const config::Faults& faults = found.faults();
     const bool same_faults = canonical_text(faults) == canonical_text(written.faults());
     const bool same_bits = without_harmless(faults).ByteSizeLong() > 0
-                               ? canonical_text(without_expect(message_)) == canonical_text(without_expect(written))
-                               : same_faults && arithmetic_digest(message_) == arithmetic_digest(written);
+                               ? canonical_text(without_expect(found)) == canonical_text(without_expect(written))
+                               : same_faults && arithmetic_digest(found) == arithmetic_digest(written);
     if (!same_bits && written.expect().has_weights_sha256() && !is_set_by_option("expect.weights_sha256")) {
       expect.clear_weights_sha256();
       dropped.emplace_back("weights_sha256");
     }
     // Everything counts here: checkpoints hold the scenario's text, and take the longer the longer it is.
-    if (canonical_text(message_) != canonical_text(written) && written.expect().has_event_digest() &&
+    if (canonical_text(found) != canonical_text(written) && written.expect().has_event_digest() &&
         !is_set_by_option("expect.event_digest")) {
       expect.clear_event_digest();
       dropped.emplace_back("event_digest");
@@ -161,6 +167,7 @@ class Loading {
     if (role_ == Role::kWeightsReference) message_.clear_expect();
     check_required(message_, origins_);
     fill_domain_defaults(message_);
+    fill_network_preset(message_, origins_);
     fill_defaults(message_);
     drop_what_says_nothing(message_);
   }

@@ -49,5 +49,7 @@ struct ScenarioCopy {
   std::vector<InputFile> left_out;
 };
 ScenarioCopy make_scenario_copy(const Scenario& scenario, Bytes limit = kCopyLimit);
+// As a checkpoint holds it: without the mode, so that the files of either mode have the same sizes.
+ScenarioCopy make_checkpoint_copy(const Scenario& scenario);
 
 }  // namespace rehearse

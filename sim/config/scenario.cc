@@ -33,7 +33,8 @@ bool expects_weights_or_number(const Expectations& expect) {
   return expect.loss_falls || expect.eval_loss_falls || expect.resume_from || expect.weights_sha256 ||
          expect.same_weights_as || expect.final_loss_below || expect.max_accumulation_difference || expect.recoveries ||
          expect.rollbacks || expect.skipped_steps || expect.failed_saves || expect.refused_checkpoints ||
-         expect.lost_steps || expect.goodput_above || expect.goodput_below;
+         expect.shards_from_other_disks || expect.shards_from_remote || expect.refused_copies || expect.lost_steps ||
+         expect.goodput_above || expect.goodput_below;
 }
 
 }  // namespace rehearse

@@ -45,6 +45,9 @@ struct Expectations {
   std::optional<std::int64_t> recoveries;  // restarts
   std::optional<std::int64_t> failed_saves;
   std::optional<std::int64_t> refused_checkpoints;
+  std::optional<std::int64_t> shards_from_other_disks;
+  std::optional<std::int64_t> shards_from_remote;
+  std::optional<std::int64_t> refused_copies;
   std::optional<std::int64_t> rollbacks;
   std::optional<std::int64_t> skipped_steps;
   std::optional<std::int64_t> lost_steps;
@@ -65,6 +68,7 @@ struct Scenario {
   std::string story;      // the comment lines that the file begins with, without their #
   std::string text;       // as run: overrides applied, defaults written out, in canonical form; loads to the same run
   std::uint64_t seed = 1;
+  bool cost_only = false;  // without numbers
   int ranks = 1;
   HostLayout hosts;
   TrainConfig train;             // with data_ranks, always; means nothing where there is a job
@@ -72,8 +76,9 @@ struct Scenario {
   NetworkConfig network;
   std::optional<TransportConfig> transport;  // where it is asked for, or something can be lost
   DeviceConfig device;
-  std::string device_name;  // a preset, or the flop rate as text: for reports
-  StorageConfig storage;
+  std::string device_name;   // a preset, or the flop rate as text: for reports
+  StorageConfig storage;     // that all hosts share
+  StorageConfig local_disk;  // of each host, where checkpoints have two tiers
   FaultPlan faults;
   RecoveryConfig recovery;
   Expectations expect;

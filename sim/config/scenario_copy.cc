@@ -44,13 +44,7 @@ void copy_reference(const Scenario& reference, const std::string& path, Bytes li
   for (InputFile& file : inner.left_out) copy.left_out.push_back(std::move(file));
 }
 
-}  // namespace
-
-ScenarioCopy make_scenario_copy(const Scenario& scenario, Bytes limit) {
-  config::Scenario message;
-  Origins origins(scenario.file_path);
-  read_text(scenario.text, message, origins);
-
+ScenarioCopy copy_of(const Scenario& scenario, config::Scenario& message, Bytes limit) {
   ScenarioCopy copy;
   std::set<std::string> taken;
   auto input = scenario.inputs.begin();
@@ -81,6 +75,26 @@ ScenarioCopy make_scenario_copy(const Scenario& scenario, Bytes limit) {
   });
   copy.text = with_story(scenario.story, canonical_text(message));
   return copy;
+}
+
+config::Scenario message_of(const Scenario& scenario) {
+  config::Scenario message;
+  Origins origins(scenario.file_path);
+  read_text(scenario.text, message, origins);
+  return message;
+}
+
+}  // namespace
+
+ScenarioCopy make_scenario_copy(const Scenario& scenario, Bytes limit) {
+  config::Scenario message = message_of(scenario);
+  return copy_of(scenario, message, limit);
+}
+
+ScenarioCopy make_checkpoint_copy(const Scenario& scenario) {
+  config::Scenario message = message_of(scenario);
+  message.clear_mode();
+  return copy_of(scenario, message, kCopyLimit);
 }
 
 }  // namespace rehearse

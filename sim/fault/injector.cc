@@ -69,7 +69,7 @@ void FaultInjector::strike(const TrainMoment& moment, const StateMemory& memory)
   ranks_[static_cast<std::size_t>(moment.rank)].place = place;
   if (!hooks_.is_up(moment.rank)) return;
   if (moment.phase == Phase::kData) set_speed(moment.rank, moment.step);
-  for (std::size_t i = 0; i < plan_.faults.size(); ++i) {
+  for (std::size_t i = 0; memory.has_numbers() && i < plan_.faults.size(); ++i) {
     const Fault& fault = plan_.faults[i];
     std::string what;
     if (const auto* flip = std::get_if<FlipFault>(&fault.kind); flip != nullptr && due(i, place)) {

@@ -32,11 +32,15 @@ std::string ordinal(std::int64_t n) {
   return std::to_string(n) + ending;
 }
 
+std::string on_disk(const std::optional<int>& local_disk) {
+  return local_disk ? " on the local disk of rank " + std::to_string(*local_disk) : std::string();
+}
+
 std::string text_of(const OperationFilter& on, std::int64_t nth) {
   std::string text = ordinal(nth) + " " + (on.operation ? name_of(*on.operation) : "operation");
   if (!on.path.empty()) text += " of " + on.path;
   if (on.rank) text += " by rank " + std::to_string(*on.rank);
-  return text;
+  return text + on_disk(on.local_disk);
 }
 
 }  // namespace
@@ -87,6 +91,7 @@ std::string text_of(const OperationFault& fault) {
 }
 
 std::string text_of(const SlowDiskFault& fault) {
+  if (fault.local_disk) return "the slow local disk of rank " + std::to_string(*fault.local_disk);
   return "the slow disk" + (fault.rank ? " of rank " + std::to_string(*fault.rank) : std::string());
 }
 
@@ -97,9 +102,9 @@ std::string text_of(const StaleViewFault& fault) {
 std::string text_of(const DiskFault& fault) {
   std::string text = "the loss of power";
   if (fault.kind == DiskFault::Kind::kRot) {
-    text = "the rot of byte " + std::to_string(fault.offset) + " of " + fault.path;
+    text = "the rot of byte " + std::to_string(fault.offset) + " of " + fault.path + on_disk(fault.local_disk);
   } else if (fault.kind == DiskFault::Kind::kMissing) {
-    text = "the loss of " + fault.path;
+    text = "the loss of " + fault.path + on_disk(fault.local_disk);
   }
   if (fault.time) return text + " at " + to_string(fault.time->since_start());
   if (fault.after) return text + " after the " + text_of(*fault.after, fault.nth);

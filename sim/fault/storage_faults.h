@@ -52,6 +52,7 @@ struct OperationFilter {
   std::optional<FileOperation> operation;  // any without it
   std::optional<int> rank;                 // any without it
   std::string path;                        // pattern; a rename is named by either of its two names
+  std::optional<int> local_disk;           // on the local disk of this rank; without it, on the storage that all share
 };
 
 // Operations of a storage that do not do what they should: from the n-th that the filter names within the window,
@@ -73,7 +74,8 @@ struct OperationFault {
 
 // Operations take numerator / denominator times as long.
 struct SlowDiskFault {
-  std::optional<int> rank;  // of all ranks without it
+  std::optional<int> rank;        // of all ranks without it
+  std::optional<int> local_disk;  // as in OperationFilter
   std::int64_t numerator = 1;
   std::int64_t denominator = 1;
   DiskWindow window;
@@ -103,9 +105,10 @@ struct DiskFault {
   std::int64_t step = 0;
   Phase phase = Phase::kData;
 
-  std::string path;         // pattern
-  std::int64_t offset = 0;  // of the byte in the file
-  int bit = 0;              // 0 is the lowest
+  std::string path;               // pattern
+  std::optional<int> local_disk;  // as in OperationFilter
+  std::int64_t offset = 0;        // of the byte in the file
+  int bit = 0;                    // 0 is the lowest
   PowerLoss loss;
 };
 

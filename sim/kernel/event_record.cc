@@ -8,7 +8,7 @@ bool is_event_kind(std::uint32_t number) {
   const auto within = [number](EventKind first, EventKind last) {
     return number >= static_cast<std::uint32_t>(first) && number <= static_cast<std::uint32_t>(last);
   };
-  return within(EventKind::kStart, EventKind::kConnectionBroken) || within(EventKind::kPhase, EventKind::kPacketFault);
+  return within(EventKind::kStart, EventKind::kFlows) || within(EventKind::kPhase, EventKind::kPacketFault);
 }
 
 const char* name_of(EventKind kind) {
@@ -83,6 +83,8 @@ const char* name_of(EventKind kind) {
       return "retransmission";
     case EventKind::kConnectionBroken:
       return "end of a connection";
+    case EventKind::kFlows:
+      return "change of flows";
     case EventKind::kPhase:
       return "phase";
     case EventKind::kState:

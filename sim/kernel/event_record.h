@@ -49,6 +49,7 @@ enum class EventKind : std::uint8_t {
   kAck,               // an acknowledgement is there
   kRetransmission,    // no acknowledgement came in time: a packet is sent again
   kConnectionBroken,  // it was sent again too often
+  kFlows,             // flows that share links have begun, ended, or come to their next message
   // What is seen from outside while an event is handled; any number of records.
   kPhase = 64,   // a rank goes on to another phase
   kState,        // the digest of a part of a rank's state

@@ -1,17 +1,27 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
+#include <span>
 
 #include "core/base/units.h"
 #include "sim/kernel/event_record.h"
 
 namespace rehearse {
 
+// What Fabric::send returns where only what else is sent decides when the last byte leaves: the fabric then says
+// on_left() when it does, before the message is delivered.
+inline constexpr TimePoint kLeavesLater =
+    TimePoint::at(Duration::picoseconds(std::numeric_limits<std::int64_t>::max()));
+
 // Hears when messages reach their destination.
 class FabricListener {
  public:
   virtual ~FabricListener() = default;
   virtual void on_delivered(std::uint64_t message) = 0;
+  // The last byte has left the source, of a message for which send() returned kLeavesLater. Sends nothing before it
+  // returns.
+  virtual void on_left(std::uint64_t /*message*/) {}
   // A record of the message, without a kind.
   virtual EventRecord record_of(std::uint64_t message) const = 0;
 
@@ -36,6 +46,13 @@ struct PathEffect {
   std::uint64_t copy = 0;
 };
 
+// What a link has carried.
+struct LinkLoad {
+  std::int64_t messages = 0;
+  Bytes bytes;
+  Duration busy;  // with at least one message
+};
+
 // How long messages take: the model of links, ports and contention behind the simulated Communicator. Times only; the
 // data travel beside it.
 class Fabric {
@@ -52,6 +69,9 @@ class Fabric {
   }
   // The time a message of no bytes takes when nothing is in its way.
   virtual Duration latency() const = 0;
+
+  // By the topology's links; empty where the fabric has none.
+  virtual std::span<const LinkLoad> link_loads() const { return {}; }
 
   // A process of `generation` now runs on the rank.
   virtual void on_started(int /*rank*/, std::uint32_t /*generation*/) {}

@@ -1,6 +1,7 @@
 #include "sim/net/network.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/base/check.h"
 
@@ -54,7 +55,7 @@ bool Network::is_broken(const Endpoint& self, int peer, std::uint32_t generation
                      [&](const Broken& broken) { return broken.peer == peer && generation <= broken.generation; });
 }
 
-TimePoint Network::transmit(int source, const Call& call, int destination, Payload payload) {
+Network::Departure Network::transmit(int source, const Call& call, int destination, Payload payload) {
   const Bytes size = payload.size();
   TrafficCounters& counters = endpoint(source).counters[static_cast<std::size_t>(call.operation)];
   ++counters.messages_sent;
@@ -78,11 +79,16 @@ TimePoint Network::transmit(int source, const Call& call, int destination, Paylo
   if (source == destination) {
     kernel_.schedule(kernel_.now(), this, kSelfBit | slot);
     if (on_sent_) on_sent_(source);
-    return kernel_.now();
+    return Departure{kernel_.now(), slot};
   }
   const TimePoint left = fabric_->send(source, destination, size, slot);
   if (on_sent_) on_sent_(source);
-  return left;
+  return Departure{left, slot};
+}
+
+Network::Leaving& Network::leaving(std::uint32_t slot) {
+  if (leaving_.size() <= slot) leaving_.resize(std::max<std::size_t>(2 * leaving_.size(), slot + std::size_t{1}));
+  return leaving_[slot];
 }
 
 void Network::send(Process& process, const Call& call, int peer, Payload payload, Completion<> done) {
@@ -93,7 +99,12 @@ void Network::send(Process& process, const Call& call, int peer, Payload payload
     kernel_.complete_at(kernel_.now(), op);
     return;
   }
-  kernel_.complete_at(transmit(process.rank(), call, destination, std::move(payload)), op);
+  const Departure departure = transmit(process.rank(), call, destination, std::move(payload));
+  if (departure.left == kLeavesLater) {
+    leaving(departure.slot).op = handle_of(op);
+  } else {
+    kernel_.complete_at(departure.left, op);
+  }
   kernel_.arm_deadline(op, call.timeout);
 }
 
@@ -110,6 +121,7 @@ void Network::recv(Process& process, const Call& call, int peer, Completion<Payl
   const int source = call.group->world_rank(peer);
   PendingOp& op = process.begin(WaitInfo(EventKind::kRecv, call, source), std::move(done));
   op.not_before = kernel_.now();
+  kernel_.arm_deadline(op, call.timeout);
   receive(process, call, source, op);
 }
 
@@ -122,15 +134,24 @@ void Network::exchange(Process& process, const Call& call, int to, Payload paylo
     kernel_.complete_at(kernel_.now(), op);
     return;
   }
-  op.not_before = transmit(process.rank(), call, destination, std::move(payload));
-  receive(process, call, call.group->world_rank(from), op);
+  const Departure departure = transmit(process.rank(), call, destination, std::move(payload));
+  const int source = call.group->world_rank(from);
+  op.not_before = departure.left;
+  kernel_.arm_deadline(op, call.timeout);
+  if (departure.left == kLeavesLater) {
+    Leaving& later = leaving(departure.slot);
+    later.op = handle_of(op);
+    later.exchange = call;
+    later.source = source;
+    return;
+  }
+  receive(process, call, source, op);
 }
 
 // The receiving half of both: takes a message that is here, or waits for one.
 void Network::receive(Process& process, const Call& call, int source, PendingOp& op) {
   Endpoint& self = endpoint(process.rank());
   const Key key = key_of(call, source);
-  kernel_.arm_deadline(op, call.timeout);
   Arrived arrived;
   if (take_unexpected(self, key, arrived)) {
     give(self, op, call.fingerprint(), std::move(arrived), false);
@@ -224,6 +245,22 @@ void Network::on_delivered(std::uint64_t slot) {
   }
   const std::int64_t lost = endpoint(key.source).known_lost_generation;
   if (lost >= 0) fail_waiting_for(key.source, destination, lost);
+}
+
+// A send is done; an exchange can take its message from now on. What came before waits for it meanwhile.
+void Network::on_left(std::uint64_t slot) {
+  if (slot >= leaving_.size()) return;
+  const Leaving left = std::exchange(leaving_[slot], Leaving());
+  if (!left.op.has_value()) return;
+  PendingOp* op = kernel_.ops().find(*left.op);
+  if (op == nullptr || op->error != nullptr) return;  // it timed out, failed, or died with its rank
+  op->not_before = kernel_.now();
+  if (left.exchange.has_value()) {
+    receive(*op->process, *left.exchange, left.source, *op);
+  } else {
+    kernel_.disarm_deadline(*op);
+    kernel_.complete_at(kernel_.now(), *op);
+  }
 }
 
 void Network::on_corrupted(std::uint64_t slot, std::uint64_t bit) {

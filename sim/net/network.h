@@ -5,6 +5,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/runtime/communicator.h"
@@ -29,6 +30,8 @@ class Network : public FabricListener, private EventSink {
 
   // Before the first message.
   void set_fabric(std::unique_ptr<Fabric> fabric) { fabric_ = std::move(fabric); }
+  // What links have carried; after set_fabric().
+  const Fabric& fabric() const { return *fabric_; }
   int ranks() const { return static_cast<int>(endpoints_.size()); }
   // Hears of each message that a rank has sent.
   void set_send_listener(std::function<void(int rank)> listener) { on_sent_ = std::move(listener); }
@@ -59,6 +62,7 @@ class Network : public FabricListener, private EventSink {
   EventRecord record_of(std::uint64_t message) const override;
 
   void on_delivered(std::uint64_t message) override;
+  void on_left(std::uint64_t message) override;
   // From a reliable transport (fabric.h).
   void on_corrupted(std::uint64_t message, std::uint64_t bit) override;
   void on_dropped(std::uint64_t message) override;
@@ -89,6 +93,17 @@ class Network : public FabricListener, private EventSink {
     std::int64_t offset = -1;
     Payload payload;
   };
+  // The operation that waits until a message has left, where the fabric did not know when.
+  struct Leaving {
+    std::optional<OpHandle> op;
+    std::optional<Call> exchange;  // its receiving half, from the world rank `source`
+    int source = -1;
+  };
+  // When a message has left, or kLeavesLater; and its slot.
+  struct Departure {
+    TimePoint left;
+    std::uint32_t slot = 0;
+  };
   // A connection that the transport gave up.
   struct Broken {
     int peer;
@@ -110,8 +125,9 @@ class Network : public FabricListener, private EventSink {
   Endpoint& endpoint(int rank) { return endpoints_[static_cast<std::size_t>(rank)]; }
   std::exception_ptr refusal(const Endpoint& self, const Process& process, const Call& call, int peer) const;
   static std::exception_ptr error(CommError::Kind kind, const WaitInfo& wait, int rank);
-  // Puts the message on its way; returns when it has left.
-  TimePoint transmit(int source, const Call& call, int destination, Payload payload);
+  // Puts the message on its way.
+  Departure transmit(int source, const Call& call, int destination, Payload payload);
+  Leaving& leaving(std::uint32_t slot);
   // Takes the oldest arrived message of `key`.
   bool take_unexpected(Endpoint& self, const Key& key, Arrived& message);
   void receive(Process& process, const Call& call, int source, PendingOp& op);
@@ -131,6 +147,7 @@ class Network : public FabricListener, private EventSink {
   std::vector<Endpoint> endpoints_;
   std::deque<Message> in_flight_;  // slots
   std::vector<std::uint32_t> free_messages_;
+  std::vector<Leaving> leaving_;  // by slot, as far as any was needed
   std::int64_t messages_ = 0;
   Bytes bytes_;
   PayloadPool corrupted_{nullptr};  // copies with a wrong bit

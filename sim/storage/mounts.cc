@@ -10,6 +10,11 @@ FileSystem& Mounts::add(const std::string& name, const StorageConfig& config) {
   return mount->second.files;
 }
 
+void Mounts::replace(const std::string& name) {
+  Mount& mount = at(name);
+  mount = Mount(name, mount.config);
+}
+
 Mount& Mounts::at(const std::string& name) {
   const auto found = mounts_.find(name);
   CHECK(found != mounts_.end());

@@ -26,6 +26,8 @@ struct Mount {
 class Mounts {
  public:
   FileSystem& add(const std::string& name, const StorageConfig& config);
+  // All that is on a mount is gone, as with another disk in its place.
+  void replace(const std::string& name);
   bool has(const std::string& name) const { return mounts_.contains(name); }
   Mount& at(const std::string& name);
   const Mount& at(const std::string& name) const;

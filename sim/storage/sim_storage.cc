@@ -26,9 +26,10 @@ std::vector<std::string> split(std::string_view text) {
 
 }  // namespace
 
-Duration SimStorage::time_of(const Mount& mount, Bytes bytes) const {
-  const Duration plain = mount.config.latency + transfer_time(bytes, mount.config.bandwidth);
-  return faults() == nullptr ? plain : faults()->time_of(process_.rank(), plain);
+Duration SimStorage::time_of(const StoragePath& place, Bytes bytes) const {
+  const StorageConfig& config = mounts_.at(place.mount).config;
+  const Duration plain = config.latency + transfer_time(bytes, config.bandwidth);
+  return faults() == nullptr ? plain : faults()->time_of(process_.rank(), place.mount, plain);
 }
 
 void SimStorage::change(FileCall call) {
@@ -46,20 +47,20 @@ void SimStorage::change(FileCall call) {
 }
 
 void SimStorage::start_change(EventKind kind, FileCall call, Completion<> done) {
-  const Duration time = time_of(mounts_.at(call.path.mount), Bytes());
+  const Duration time = time_of(call.path, Bytes());
   process_.start_timed(
       WaitInfo(kind), time, [this, call = std::move(call)] { change(call); }, std::move(done));
 }
 
 void SimStorage::start_write(const StoragePath& path, Payload data, Completion<> done) {
-  const Mount& mount = mounts_.at(path.mount);
+  const StoragePath place = place_of(path);
   Kernel& kernel = process_.kernel();
   PendingOp& op = process_.begin(WaitInfo(EventKind::kWrite), std::move(done));
-  const TimePoint end = kernel.now() + time_of(mount, data.size());
+  const TimePoint end = kernel.now() + time_of(place, data.size());
   // Held as the result, so that the event's record has its size.
   op.result = std::move(data);
-  op.effect = [this, path, written = &op.result] {
-    FileCall write = call(FileOperation::kWrite, path);
+  op.effect = [this, place, written = &op.result] {
+    FileCall write = call(FileOperation::kWrite, place);
     write.data = FileData::of(*written);
     change(std::move(write));
   };
@@ -67,54 +68,56 @@ void SimStorage::start_write(const StoragePath& path, Payload data, Completion<>
 }
 
 void SimStorage::start_read(const StoragePath& path, Completion<Payload> done) {
-  Mount& mount = mounts_.at(path.mount);
+  const StoragePath place = place_of(path);
+  const FileSystem& files = mounts_.at(place.mount).files;
   Bytes size;
   try {
-    size = mount.files.read(path.path).size();
+    size = files.read(place.path).size();
   } catch (const StorageError&) {
     // The same error, or none, when the operation is done.
   }
-  const auto read = [this, &mount, path] {
-    if (faults() == nullptr) return mount.files.read(path.path).payload();
-    return faults()->read(call(FileOperation::kRead, path)).payload();
+  const auto read = [this, &files, place] {
+    if (faults() == nullptr) return files.read(place.path).payload();
+    return faults()->read(call(FileOperation::kRead, place)).payload();
   };
-  process_.start_timed(WaitInfo(EventKind::kRead), time_of(mount, size), read, std::move(done));
+  process_.start_timed(WaitInfo(EventKind::kRead), time_of(place, size), read, std::move(done));
 }
 
 void SimStorage::start_fsync(const StoragePath& file, Completion<> done) {
-  start_change(EventKind::kFsync, call(FileOperation::kFsync, file), std::move(done));
+  start_change(EventKind::kFsync, call(FileOperation::kFsync, place_of(file)), std::move(done));
 }
 
 void SimStorage::start_fsync_directory(const StoragePath& directory, Completion<> done) {
-  start_change(EventKind::kFsyncDirectory, call(FileOperation::kFsyncDirectory, directory), std::move(done));
+  start_change(EventKind::kFsyncDirectory, call(FileOperation::kFsyncDirectory, place_of(directory)), std::move(done));
 }
 
 void SimStorage::start_rename(const StoragePath& from, const StoragePath& to, Completion<> done) {
   CHECK(from.mount == to.mount);
-  FileCall rename = call(FileOperation::kRename, from);
+  FileCall rename = call(FileOperation::kRename, place_of(from));
   rename.to = to.path;
   start_change(EventKind::kRename, std::move(rename), std::move(done));
 }
 
 void SimStorage::start_remove(const StoragePath& path, Completion<> done) {
-  start_change(EventKind::kRemove, call(FileOperation::kRemove, path), std::move(done));
+  start_change(EventKind::kRemove, call(FileOperation::kRemove, place_of(path)), std::move(done));
 }
 
 void SimStorage::start_make_directory(const StoragePath& path, Completion<> done) {
-  start_change(EventKind::kMakeDirectory, call(FileOperation::kMakeDirectory, path), std::move(done));
+  start_change(EventKind::kMakeDirectory, call(FileOperation::kMakeDirectory, place_of(path)), std::move(done));
 }
 
 void SimStorage::start_list(const StoragePath& directory, Completion<std::vector<std::string>> done) {
-  const Mount& mount = mounts_.at(directory.mount);
+  const StoragePath place = place_of(directory);
+  const FileSystem& files = mounts_.at(place.mount).files;
   Completion<Payload> done_with_text([done = std::move(done)](std::exception_ptr error, Payload text) mutable {
     done(std::move(error), split(text.text()));
   });
-  const auto list = [this, &mount, directory] {
+  const auto list = [this, &files, place] {
     const std::vector<std::string> names =
-        faults() == nullptr ? mount.files.list(directory.path) : faults()->list(call(FileOperation::kList, directory));
+        faults() == nullptr ? files.list(place.path) : faults()->list(call(FileOperation::kList, place));
     return FileData::copy_of(joined(names)).payload();
   };
-  process_.start_timed(WaitInfo(EventKind::kList), time_of(mount, Bytes()), list, std::move(done_with_text));
+  process_.start_timed(WaitInfo(EventKind::kList), time_of(place, Bytes()), list, std::move(done_with_text));
 }
 
 }  // namespace rehearse

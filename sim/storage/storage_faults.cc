@@ -4,6 +4,7 @@
 
 #include "core/base/check.h"
 #include "core/base/numbers.h"
+#include "sim/storage/local_disks.h"
 
 namespace rehearse {
 namespace {
@@ -14,7 +15,13 @@ bool is_fsync(FileOperation operation) {
   return operation == FileOperation::kFsync || operation == FileOperation::kFsyncDirectory;
 }
 
+// Whether a fault that names this local disk, or none, means the mount that the rank works on.
+bool is_on(const std::optional<int>& local_disk, int rank, const std::string& mount) {
+  return local_disk ? is_local_disk(mount) && rank == *local_disk : !is_local_disk(mount);
+}
+
 bool names(const OperationFilter& on, const FileCall& call) {
+  if (!is_on(on.local_disk, call.rank, call.path.mount)) return false;
   if (on.operation && *on.operation != call.operation) return false;
   if (on.rank && *on.rank != call.rank) return false;
   return names_path(on.path, call.path.path) || (!call.to.empty() && names_path(on.path, call.to));
@@ -81,10 +88,11 @@ void StorageFaults::strike_in_time(std::size_t fault) {
   if (disk_[fault].struck == 0) strike(fault);
 }
 
-Duration StorageFaults::time_of(int rank, Duration plain) {
+Duration StorageFaults::time_of(int rank, const std::string& mount, Duration plain) {
   Duration time = plain;
   for (std::size_t i = 0; i < plan_.slow.size(); ++i) {
     const SlowDiskFault& fault = plan_.slow[i];
+    if (!is_on(fault.local_disk, rank, mount)) continue;
     if ((fault.rank && *fault.rank != rank) || !is_open(fault.window)) continue;
     const __int128 scaled = static_cast<__int128>(time.ps()) * fault.numerator;
     const __int128 ps = (scaled + fault.denominator - 1) / fault.denominator;
@@ -92,7 +100,8 @@ Duration StorageFaults::time_of(int rank, Duration plain) {
     time = Duration::picoseconds(static_cast<std::int64_t>(ps));
     if (slow_[i].struck++ > 0) continue;
     const double factor = static_cast<double>(fault.numerator) / static_cast<double>(fault.denominator);
-    tell(fault.rank ? rank : -1, "the disk takes " + shortest_text(factor) + " times as long");
+    tell(fault.rank || fault.local_disk ? rank : -1, std::string(fault.local_disk ? "its local disk" : "the disk") +
+                                                         " takes " + shortest_text(factor) + " times as long");
   }
   return time;
 }
@@ -146,7 +155,8 @@ Result StorageFaults::look_at(const FileCall& call, Look look) {
   const FileSystem& files = mounts_.at(call.path.mount).files;
   for (std::size_t i = 0; i < plan_.stale.size(); ++i) {
     const StaleViewFault& fault = plan_.stale[i];
-    if (fault.rank != call.rank || !is_open(fault.window) || !covers(fault.path, call.path.path)) continue;
+    if (fault.rank != call.rank || is_local_disk(call.path.mount)) continue;
+    if (!is_open(fault.window) || !covers(fault.path, call.path.path)) continue;
     const auto attempt = [&look](const FileSystem& in) {
       std::optional<Result> result;
       try {
@@ -207,23 +217,28 @@ void StorageFaults::strike(std::size_t index) {
     hooks_.on_power_loss();
     return;
   }
+  const std::string disk = fault.local_disk ? hooks_.local_disk(*fault.local_disk) : std::string();
   for (auto& [name, mount] : mounts_.all()) {
-    for (const auto& [path, data] : mount.files.files()) {
-      if (!names_path(fault.path, path)) continue;
-      const std::string file = StoragePath(name, path).text();
-      if (fault.kind == DiskFault::Kind::kMissing) {
-        mount.files.vanish(path);
-        tell(-1, file + " vanishes");
-      } else if (mount.files.rot(path, Bytes(fault.offset), fault.bit)) {
-        tell(-1, "bit " + std::to_string(fault.bit) + " of byte " + std::to_string(fault.offset) + " of " + file +
-                     " is inverted at rest");
-      } else {
-        continue;
-      }
-      ++disk_[index].struck;
-    }
+    if (fault.local_disk ? name == disk : !is_local_disk(name)) strike_mount(fault, name, mount.files, disk_[index]);
   }
   stale_views_.reset();
+}
+
+void StorageFaults::strike_mount(const DiskFault& fault, const std::string& name, FileSystem& files, Count& count) {
+  for (const auto& [path, data] : files.files()) {
+    if (!names_path(fault.path, path)) continue;
+    const std::string file = StoragePath(name, path).text();
+    if (fault.kind == DiskFault::Kind::kMissing) {
+      files.vanish(path);
+      tell(-1, file + " vanishes");
+    } else if (files.rot(path, Bytes(fault.offset), fault.bit)) {
+      tell(-1, "bit " + std::to_string(fault.bit) + " of byte " + std::to_string(fault.offset) + " of " + file +
+                   " is inverted at rest");
+    } else {
+      continue;
+    }
+    ++count.struck;
+  }
 }
 
 void StorageFaults::tell(int rank, std::string what) {

@@ -32,6 +32,8 @@ class StorageFaults {
     std::function<void(const StorageFaultRecord&)> on_fault;
     // All hosts lose their power, now; the mounts have lost it.
     std::function<void()> on_power_loss;
+    // The mount of the rank's local disk, empty where there is none; not called where no fault names one.
+    std::function<std::string(int rank)> local_disk;
   };
   // With `has_clock` false, as in a run that continues another one, simulated times do not count: no window and no
   // moment that is given by one comes.
@@ -46,8 +48,8 @@ class StorageFaults {
   // The disks changed by something else: a lost host, a loss of power.
   void forget_views() { stale_views_.reset(); }
 
-  // How long an operation takes that would take `plain`.
-  Duration time_of(int rank, Duration plain);
+  // How long an operation on a mount takes that would take `plain`.
+  Duration time_of(int rank, const std::string& mount, Duration plain);
   // Carries out the call, or what becomes of it. Throw StorageError.
   void change(FileCall call);
   FileData read(const FileCall& call);
@@ -79,6 +81,7 @@ class StorageFaults {
   // The call is over: what strikes after it.
   void finish(const FileCall& call);
   void strike(std::size_t fault);
+  void strike_mount(const DiskFault& fault, const std::string& name, FileSystem& files, Count& count);
   void tell(int rank, std::string what);
   // Does `look` in what the rank sees, and tells the first time that this is not what there is.
   template <class Result, class Look>

@@ -58,9 +58,9 @@ expect_output "This one lacks: avx2."
 mkdir -p "$scratch/tree/tools" "$scratch/tree/scenarios"
 cp "$root/tools/same_bits" "$scratch/tree/tools/"
 touch "$scratch/tree/scenarios/capstone.textproto"
-fake_build() {  # NAME WEIGHTS EVENTS STATUS
+fake_build() {  # NAME WEIGHTS EVENTS STATUS [OTHER FIELDS]
   mkdir -p "$scratch/tree/build/$1"
-  printf '#!/bin/sh\necho \x27{"weights_sha256": "%s", "event_digest": "%s"}\x27\nexit %s\n' "$2" "$3" "$4" \
+  printf '#!/bin/sh\necho \x27{"weights_sha256": "%s", "event_digest": "%s"%s}\x27\nexit %s\n' "$2" "$3" "${5:-}" "$4" \
     >"$scratch/tree/build/$1/rehearse"
   chmod +x "$scratch/tree/build/$1/rehearse"
 }
@@ -72,6 +72,8 @@ fake_build weights "$two" "e1" 0
 fake_build events "$one" "e2" 0
 fake_build fails "$one" "e1" 1
 fake_build short "12ab" "e1" 0
+fake_build gave_up "" "e1" 0 ', "outcome": "FAILED"'
+fake_build done "" "e1" 0 ', "outcome": "DONE"'
 expect 0 "$scratch/tree/tools/same_bits" --builds a,same
 expect_output "weights $one events e1"
 expect 1 "$scratch/tree/tools/same_bits" --builds a,same,weights
@@ -80,5 +82,11 @@ expect 1 "$scratch/tree/tools/same_bits" --builds a,events capstone
 expect 1 "$scratch/tree/tools/same_bits" --builds a,fails
 expect 1 "$scratch/tree/tools/same_bits" --builds a,short
 expect_output "64 hex digits were expected"
+expect 0 "$scratch/tree/tools/same_bits" --builds gave_up,gave_up
+expect_output "FAILED weights none events e1"
+expect 1 "$scratch/tree/tools/same_bits" --builds gave_up,done
+expect_output "64 hex digits were expected"
+expect 1 "$scratch/tree/tools/same_bits" --builds a,same --all
+expect_output "scenarios/ has only 0"
 expect 1 "$scratch/tree/tools/same_bits" --builds a,missing
 echo "scripts: all well"

@@ -79,9 +79,12 @@ std::string report(const Scenario& scenario, const Estimate& estimate, const Sty
   out += "  all " + std::to_string(scenario.ranks) + " ranks in this process: at least " +
          to_string(estimate.process_bytes) + "\n\n";
 
-  out += field_line("wall time", wall_time(estimate.wall_seconds) + " on one core: " + significant(estimate.flops, 3) +
-                                     " floating-point operations at an assumed " +
-                                     significant(kAssumedFlopsPerSecond / 1e9, 3) + " GFLOP/s");
+  const std::string work = scenario.cost_only
+                               ? grouped(estimate.messages) + " messages at an assumed " +
+                                     grouped(static_cast<std::int64_t>(kAssumedMessagesPerSecond)) + " a second"
+                               : significant(estimate.flops, 3) + " floating-point operations at an assumed " +
+                                     significant(kAssumedFlopsPerSecond / 1e9, 3) + " GFLOP/s";
+  out += field_line("wall time", wall_time(estimate.wall_seconds) + " on one core: " + work);
   out += "  scenario_sha256    " + scenario.scenario_sha256 + "\n";
   out += "  arithmetic_sha256  " + scenario.arithmetic_sha256 + "\n";
   return out + "  " + style.good("valid") + "; nothing was run\n";

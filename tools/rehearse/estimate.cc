@@ -81,6 +81,15 @@ Estimate estimate(const Scenario& scenario) {
   result.activation_bytes = Bytes(element * activation_elements(train.model, share.per_microbatch()));
 
   result.rank_bytes = result.parameter_bytes + result.gradient_bytes + result.optimizer_bytes + result.activation_bytes;
+  __int128 messages = 0;
+  for (const Traffic& one : result.start) messages += one.messages;
+  for (const Traffic& one : result.step) messages += static_cast<__int128>(one.messages) * train.steps;
+  result.messages = checked(messages, scenario, "the messages");
+  if (scenario.cost_only) {
+    result.process_bytes = Bytes(ranks * kRankBytesInCostMode);
+    result.wall_seconds = static_cast<double>(result.messages) / kAssumedMessagesPerSecond;
+    return result;
+  }
   result.process_bytes =
       Bytes(checked(static_cast<__int128>(result.rank_bytes.count()) * ranks, scenario, "the bytes in this process"));
 

@@ -1,5 +1,7 @@
 #include "tools/rehearse/progress.h"
 
+#include <cmath>
+
 #include "tools/rehearse/text_table.h"
 
 namespace rehearse {
@@ -24,7 +26,8 @@ void Progress::on_step(std::int64_t step, std::int64_t first, std::int64_t total
   const double rate = static_cast<double>(step - first + 1) / elapsed;
   const double left = static_cast<double>(total - step) / rate;
   show("step " + std::to_string(step) + "/" + std::to_string(total) + "  " + std::to_string(100 * step / total) +
-       " %  loss " + decimals(loss, 4) + "  " + significant(rate, 3) + " steps/s  " + minutes(left) + " left");
+       " %  " + (std::isnan(loss) ? std::string() : "loss " + decimals(loss, 4) + "  ") + significant(rate, 3) +
+       " steps/s  " + minutes(left) + " left");
 }
 
 void Progress::on_phase(const std::string& what) {

@@ -15,7 +15,7 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // After `step` of `total`, where the run began after `first - 1`.
+  // After `step` of `total`, where the run began after `first - 1`. `loss`: NaN where there is none.
   void on_step(std::int64_t step, std::int64_t first, std::int64_t total, double loss);
   // Says what the run does between its steps.
   void on_phase(const std::string& what);

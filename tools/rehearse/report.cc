@@ -37,8 +37,10 @@ std::string outcome_text(const FinishedRun& run, const Style& style) {
 
 std::string result_report(const FinishedRun& run, const std::string& repeat, const Style& style) {
   const TrainingRecord& record = run.record;
-  std::string out = loss_table(record, style) + memory_table(run, style) + communication_table(record, style) +
-                    transport_lines(record, style) + checkpoint_table(record, style) + fault_lines(record, style) +
+  const bool cost_only = run.scenario->cost_only;
+  std::string out = (cost_only ? step_table(record, style) : loss_table(record, style)) + memory_table(run, style) +
+                    communication_table(record, style) + transport_lines(record, style) +
+                    checkpoint_table(record, style) + fault_lines(record, style) +
                     straggler_lines(struck_lemons(*run.scenario, failures_of(record)), record.stragglers, style) +
                     interval_lines(interval_report(*run.scenario, record), style) + deadlock_table(record, style) +
                     verdict_lines(run, style) + resume_line(run, style) + "\n";

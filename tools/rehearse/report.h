@@ -13,6 +13,8 @@ std::string result_report(const FinishedRun& run, const std::string& repeat, con
 
 // The parts, each with its title and a blank line before it; empty where the run has none of it.
 std::string loss_table(const TrainingRecord& record, const Style& style);
+// Of a run without numbers.
+std::string step_table(const TrainingRecord& record, const Style& style);
 std::string memory_table(const FinishedRun& run, const Style& style);
 std::string communication_table(const TrainingRecord& record, const Style& style);
 std::string transport_lines(const TrainingRecord& record, const Style& style);

@@ -9,7 +9,9 @@
 #include "core/model/layout.h"
 #include "core/train/batch_share.h"
 #include "sim/config/device_presets.h"
+#include "sim/config/number_expectations.h"
 #include "sim/fault/fault_when.h"
+#include "sim/net/topology.h"
 #include "tools/rehearse/text_table.h"
 
 namespace rehearse {
@@ -50,7 +52,17 @@ std::string train_line(const TrainConfig& train, int ranks) {
 }
 
 std::string network_line(const NetworkConfig& network) {
-  std::string line = "switch, " + to_string(network.latency) + " one way, " + to_string(network.bandwidth) + " a port";
+  if (network.fabric == FabricKind::kIdeal) return "ideal: messages take no time";
+  std::string line = "switch, ";
+  if (network.topology != nullptr) {
+    line = std::to_string(network.topology->nodes() - network.topology->ranks()) + " switches and " +
+           std::to_string(network.topology->links()) + " links, ";
+  }
+  line += to_string(network.latency) + " one way, " + to_string(network.bandwidth) + " a port";
+  if (network.fabric == FabricKind::kMaxMin) line += ", links shared fairly";
+  if (network.fabric == FabricKind::kAlphaBeta) line += ", without contention";
+  if (network.overhead > Duration()) line += ", overhead " + to_string(network.overhead);
+  if (network.gap > Duration()) line += ", gap " + to_string(network.gap);
   if (network.jitter > Duration()) line += ", jitter up to " + to_string(network.jitter);
   return line;
 }
@@ -84,6 +96,10 @@ std::string checkpoint_line(const CheckpointConfig& checkpoint) {
     line += (line.empty() ? "after a step, every " : ", and every ") + to_string(checkpoint.every_time);
   }
   if (checkpoint.asynchronous) line += ", beside training";
+  if (checkpoint.tiers.has_value()) {
+    const std::int64_t every = checkpoint.tiers->upload_every;
+    line += ", on local disks; " + (every == 1 ? std::string("each") : "one of " + std::to_string(every)) + " uploaded";
+  }
   return line + (checkpoint.keep == 0 ? ", all kept" : ", the newest " + std::to_string(checkpoint.keep) + " kept");
 }
 
@@ -176,6 +192,7 @@ std::string header_report(const Scenario& scenario, std::int64_t resumed_from, c
     out += field_line("continues", "from the checkpoint of step " + std::to_string(resumed_from) + " to step " +
                                        std::to_string(scenario.train.steps));
   }
+  if (scenario.cost_only) out += field_line("mode", "COST: the same program and times, without numbers");
   out += field_line("seed", std::to_string(scenario.seed));
   out += field_line("ranks", layout_line(scenario));
   out += field_line("model", model_line(scenario));
@@ -188,6 +205,13 @@ std::string header_report(const Scenario& scenario, std::int64_t resumed_from, c
   if (scenario.train.checkpoint.any()) {
     out += field_line("storage",
                       to_string(scenario.storage.latency) + " an operation, " + to_string(scenario.storage.bandwidth));
+  }
+  if (scenario.train.checkpoint.tiers.has_value()) {
+    const std::int64_t distance = scenario.train.checkpoint.tiers->replica_distance;
+    std::string copies =
+        distance == 0 ? "no second copies" : "second copies " + count_of(distance, "host") + " further on";
+    out += field_line("local disks", to_string(scenario.local_disk.latency) + " an operation, " +
+                                         to_string(scenario.local_disk.bandwidth) + "; " + copies);
   }
   out += field_line("checkpoints", checkpoint_line(scenario.train.checkpoint));
   if (!scenario.faults.empty()) {
@@ -222,6 +246,11 @@ std::string header_report(const Scenario& scenario, std::int64_t resumed_from, c
       recovery += "; ELASTIC, down to " + count_of(scenario.recovery.min_ranks, "rank");
     }
     out += field_line("recovery", recovery);
+  }
+  if (scenario.cost_only) {
+    std::string names;
+    for (const std::string& name : number_expectations(scenario)) names += (names.empty() ? "" : ", ") + name;
+    if (!names.empty()) out += field_line("note", "without numbers these are not judged: " + names);
   }
   for (const std::string& pin : scenario.dropped_pins) {
     out += field_line("note", "the file's " + pin + " is of the scenario as written; it is not expected of this one");

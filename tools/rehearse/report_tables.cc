@@ -125,6 +125,21 @@ std::string start_words(const RecoveryRecord& recovery) {
   return text + "ranks 0 to " + std::to_string(recovery.ranks - 1) + ", numbered anew";
 }
 
+// Which tier the shards came from: "3 shards from the hosts' own disks, 1 from another host's".
+std::string tier_words(const TierReads& reads) {
+  std::string text;
+  const auto add = [&text](std::int64_t shards, Bytes bytes, const std::string& where) {
+    if (shards == 0) return;
+    const char* noun = !text.empty() ? "" : shards == 1 ? " shard" : " shards";
+    text += (text.empty() ? "" : ", ") + grouped(shards) + noun + " from " + where + " (" + grouped(bytes.count()) +
+            " bytes)";
+  };
+  add(reads.shards_from_own_disk, reads.own_disk, "the ranks' own local disks");
+  add(reads.shards_from_other_disks, reads.other_disks, "the local disks of others");
+  add(reads.shards_from_remote, reads.remote, "the shared storage");
+  return text;
+}
+
 // What the supervisor and the ranks do about one failure.
 void add_recovery(const RecoveryRecord& recovery, std::multimap<TimePoint, std::string>& lines) {
   const auto after = [&](TimePoint time) { return to_string(time - recovery.failed) + " after the failure"; };
@@ -146,12 +161,16 @@ void add_recovery(const RecoveryRecord& recovery, std::multimap<TimePoint, std::
   for (const std::string& rejected : recovery.rejected) {
     lines.emplace(recovery.restarted, "a checkpoint is refused: " + rejected);
   }
+  for (const std::string& refused : recovery.refused_copies) {
+    lines.emplace(recovery.restarted, "a copy on a local disk is refused: " + refused);
+  }
   if (recovery.resumed <= recovery.failed) return;
   const std::int64_t lost = recovery.last_step - recovery.resumed_step;
   std::string text = "training goes on ";
   if (recovery.from_checkpoint) {
     text += "from the checkpoint of step " + std::to_string(recovery.resumed_step) + ", " +
             grouped(recovery.read.count()) + " bytes read";
+    if (recovery.has_tiers) text += ": " + tier_words(recovery.reads);
   } else {
     text += std::string("from the start: there is no ") + (restart ? "" : "trusted ") + "checkpoint" +
             (recovery.rejected.empty() ? "" : " that all ranks can load");
@@ -164,7 +183,25 @@ void add_recovery(const RecoveryRecord& recovery, std::multimap<TimePoint, std::
   lines.emplace(recovery.resumed, text + ", " + after(recovery.resumed));
 }
 
+std::string of_all(const std::vector<std::size_t>& rows, const TrainingRecord& record) {
+  if (rows.size() == record.steps.size()) return "";
+  return " (" + std::to_string(rows.size()) + " of " + grouped(static_cast<std::int64_t>(record.steps.size())) +
+         " steps; --out and --format json have all)";
+}
+
 }  // namespace
+
+std::string step_table(const TrainingRecord& record, const Style& style) {
+  if (record.steps.empty()) return "";
+  TextTable table({{"step"}, {"step time"}, {"simulated"}});
+  const std::vector<std::size_t> rows = shown_rows(record.steps, {});
+  for (const std::size_t row : rows) {
+    const StepRecord& step = record.steps[row];
+    table.add(
+        {std::to_string(step.report.step), to_string(step.step_seconds), to_string(step.report.ended.since_start())});
+  }
+  return section_title("Steps" + of_all(rows, record), style) + table.text(style);
+}
 
 std::string loss_table(const TrainingRecord& record, const Style& style) {
   if (record.steps.empty()) return "";
@@ -189,11 +226,7 @@ std::string loss_table(const TrainingRecord& record, const Style& style) {
     if (!evals.empty()) cells.insert(cells.begin() + 2, eval_cell(step.report.step));
     table.add(std::move(cells));
   }
-  std::string heading = "Loss: mean over ranks, before the step's update";
-  if (rows.size() < record.steps.size()) {
-    heading += " (" + std::to_string(rows.size()) + " of " + grouped(static_cast<std::int64_t>(record.steps.size())) +
-               " steps; --out and --format json have all)";
-  }
+  const std::string heading = "Loss: mean over ranks, before the step's update" + of_all(rows, record);
   return section_title(heading, style) + table.text(style);
 }
 

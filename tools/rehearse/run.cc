@@ -72,13 +72,15 @@ class Listener {
     TrainingHooks hooks;
     hooks.on_step = [this](const StepRecord& step, std::int64_t total) {
       guarded([&] {
-        if (out_ != nullptr) out_->append_metrics(write_metrics_line(step));
+        if (out_ != nullptr) out_->append_metrics(write_metrics_line(step, !job_.scenario.cost_only));
         progress_.on_step(step.report.step, job_.resume ? job_.resume->step + 1 : 1, total, step.report.loss);
       });
     };
     hooks.on_checkpoint = [this](const CheckpointRecord& checkpoint) {
       guarded([&] {
-        if (out_ != nullptr) out_->export_checkpoint(checkpoint, job_.scenario.train.checkpoint.keep);
+        // Without numbers there is nothing in it.
+        const bool has_content = out_ != nullptr && !job_.scenario.cost_only;
+        if (has_content) out_->export_checkpoint(checkpoint, job_.scenario.train.checkpoint.keep);
       });
     };
     hooks.interrupted = [this] { return failure_ != nullptr || interrupted(); };

@@ -7,6 +7,7 @@
 #include "core/base/digest.h"
 #include "core/checkpoint/names.h"
 #include "sim/cluster/interval_report.h"
+#include "sim/config/number_expectations.h"
 #include "tools/rehearse/interval_json.h"
 #include "tools/rehearse/json.h"
 #include "tools/rehearse/recoveries_json.h"
@@ -195,6 +196,29 @@ Json fenced_json(const std::vector<FencedRecord>& fenced) {
   return list;
 }
 
+Json reads_json(const TierReads& reads) {
+  const auto place = [](std::int64_t shards, Bytes bytes) {
+    Json one;
+    one["shards"] = shards;
+    one["bytes"] = bytes.count();
+    return one;
+  };
+  Json json;
+  json["own_disks"] = place(reads.shards_from_own_disk, reads.own_disk);
+  json["other_disks"] = place(reads.shards_from_other_disks, reads.other_disks);
+  json["remote"] = place(reads.shards_from_remote, reads.remote);
+  return json;
+}
+
+// What was computed in each step.
+void add_numbers(const TrainingRecord& record, Json& json) {
+  json["losses"] = per_step(record.steps, [](const StepRecord& step) { return step.report.loss; });
+  json["rank0_losses"] = per_step(record.steps, [](const StepRecord& step) { return step.report.rank_losses.at(0); });
+  json["grad_norms"] = per_step(record.steps, [](const StepRecord& step) { return step.report.grad_norm; });
+  json["param_norms"] = per_step(record.steps, [](const StepRecord& step) { return step.param_norm; });
+  if (!record.event_digest.empty()) json["state_digests"] = state_digests_json(record.steps);
+}
+
 }  // namespace
 
 Json recoveries_json(const std::vector<RecoveryRecord>& recoveries) {
@@ -221,8 +245,10 @@ Json recoveries_json(const std::vector<RecoveryRecord>& recoveries) {
       one["steps_lost"] = recovery.last_step - recovery.resumed_step;
       if (recovery.skipped_batches > 0) one["skipped_batches"] = recovery.skipped_batches;
       one["bytes_read"] = recovery.read.count();
+      if (recovery.has_tiers) one["read_by_tier"] = reads_json(recovery.reads);
     }
     if (!recovery.rejected.empty()) one["rejected"] = recovery.rejected;
+    if (!recovery.refused_copies.empty()) one["refused_copies"] = recovery.refused_copies;
     list.push_back(std::move(one));
   }
   return list;
@@ -260,11 +286,14 @@ std::string write_summary(const FinishedRun& run) {
   json["wall_seconds"] = run.wall_seconds;
   if (record.first_step > 1) json["resumed_from"] = record.first_step - 1;
   json["steps"] = record.first_step - 1 + static_cast<std::int64_t>(record.steps.size());
-  json["losses"] = per_step(record.steps, [](const StepRecord& step) { return step.report.loss; });
-  json["rank0_losses"] = per_step(record.steps, [](const StepRecord& step) { return step.report.rank_losses.at(0); });
-  json["grad_norms"] = per_step(record.steps, [](const StepRecord& step) { return step.report.grad_norm; });
-  json["param_norms"] = per_step(record.steps, [](const StepRecord& step) { return step.param_norm; });
-  if (!record.event_digest.empty()) json["state_digests"] = state_digests_json(record.steps);
+  if (scenario.cost_only) {
+    json["mode"] = "COST";
+    const std::vector<std::string> not_judged = number_expectations(scenario);
+    if (!not_judged.empty()) json["not_judged"] = not_judged;
+    json["step_seconds"] = per_step(record.steps, [](const StepRecord& step) { return seconds_of(step.step_seconds); });
+  } else {
+    add_numbers(record, json);
+  }
   if (!record.faults.empty()) json["faults"] = faults_json(record.faults);
   if (!record.faults_not_struck.empty()) json["faults_not_struck"] = record.faults_not_struck;
   if (!record.guards.empty()) json["guards"] = guards_json(record.guards);
@@ -285,6 +314,7 @@ std::string write_summary(const FinishedRun& run) {
   }
   json["memory"] = memory_json(record.memory);
   if (scenario.train.checkpoint.any()) json["checkpoints"] = checkpoints_json(record.checkpoints);
+  if (scenario.train.checkpoint.tiers.has_value()) json["local_saves"] = record.local_saves;
   for (const CheckpointFailure& failure : record.checkpoint_failures) {
     json["checkpoint_failures"].push_back(text_of(failure));
   }
@@ -297,16 +327,18 @@ std::string write_summary(const FinishedRun& run) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-std::string write_metrics_line(const StepRecord& step) {
+std::string write_metrics_line(const StepRecord& step, bool has_numbers) {
   Json json;
   json["step"] = step.report.step;
   json["attempt"] = step.attempt;
   json["generation"] = step.generation;
   json["applied_steps"] = step.report.applied_steps;
-  json["loss"] = json_number(step.report.loss);
-  json["grad_norm"] = json_number(step.report.grad_norm);
-  json["lr"] = json_number(step.report.lr);
-  json["param_norm"] = json_number(step.param_norm);
+  if (has_numbers) {
+    json["loss"] = json_number(step.report.loss);
+    json["grad_norm"] = json_number(step.report.grad_norm);
+    json["lr"] = json_number(step.report.lr);
+    json["param_norm"] = json_number(step.param_norm);
+  }
   json["step_seconds"] = seconds_of(step.step_seconds);
   json["tokens"] = step.report.tokens;
   json["recoveries"] = step.recoveries;
@@ -316,7 +348,8 @@ std::string write_metrics_line(const StepRecord& step) {
 }
 
 std::string manifest_sha256(const CheckpointRecord& checkpoint) {
-  return sha256_hex(checkpoint.files.at(kManifestFile).bytes());
+  const auto manifest = checkpoint.files.find(kManifestFile);
+  return manifest == checkpoint.files.end() ? "missing" : sha256_hex(manifest->second.bytes());
 }
 
 Bytes total_bytes(const CheckpointRecord& checkpoint) {

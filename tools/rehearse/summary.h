@@ -21,8 +21,8 @@ struct FinishedRun {
 // absent, never null or empty.
 std::string write_summary(const FinishedRun& run);
 
-// A line of metrics.jsonl, without its newline.
-std::string write_metrics_line(const StepRecord& step);
+// A line of metrics.jsonl, without its newline. `has_numbers`: false in mode COST.
+std::string write_metrics_line(const StepRecord& step, bool has_numbers = true);
 
 // The SHA-256 of a checkpoint's manifest, and the bytes of its files.
 std::string manifest_sha256(const CheckpointRecord& checkpoint);

@@ -8,7 +8,10 @@
 
 #include "core/base/digest.h"
 #include "core/checkpoint/directory.h"
+#include "core/checkpoint/local_save.h"
 #include "core/checkpoint/names.h"
+#include "core/checkpoint/tier_load.h"
+#include "sim/storage/local_disks.h"
 
 namespace rehearse {
 namespace {
@@ -110,6 +113,25 @@ Task<std::string> StarCoordinator::broadcast(std::string from_rank_0) {
   co_return from_rank_0;
 }
 
+Task<Payload> StarCoordinator::pass_on(Payload mine, int distance) {
+  const Call call(group_, sequence_++, Operation::kPointToPoint);
+  const int ranks = context_.world_size();
+  const int to = (context_.rank() + distance) % ranks;
+  const int from = (context_.rank() - distance + ranks) % ranks;
+  Payload other = co_await context_.comm().exchange(call, to, std::move(mine), from);
+  co_return other;
+}
+
+Task<Payload> StarCoordinator::carry(Payload own, int from, std::vector<int> to) {
+  const Call call(group_, sequence_++, Operation::kPointToPoint);
+  Payload data;
+  for (const int peer : to) {
+    if (context_.rank() == from) co_await context_.comm().send(call, peer, own);
+    if (context_.rank() == peer) data = co_await context_.comm().recv(call, from);
+  }
+  co_return data;
+}
+
 StorageConfig fast_storage() {
   return StorageConfig{Duration::microseconds(100), Bandwidth::bits_per_second(8'000'000'000)};
 }
@@ -119,6 +141,12 @@ StoragePath checkpoints() { return StoragePath("shared", "checkpoints"); }
 Mounts empty_mounts(const StorageConfig& config) {
   Mounts mounts;
   mounts.add("shared", config);
+  return mounts;
+}
+
+Mounts mounts_with_disks(int ranks, const StorageConfig& config) {
+  Mounts mounts = empty_mounts(config);
+  for (int rank = 0; rank < ranks; ++rank) mounts.add(kLocalMount + std::to_string(rank), config);
   return mounts;
 }
 
@@ -190,7 +218,14 @@ Task<SaveResult> save_tiny(RankContext& context, std::int64_t step, SaveOptions 
   request.keep = options.keep;
   request.keep_also = options.keep_also;
   if (rank == 0) request.draft = tiny_draft(context, step, options.salt);
-  const SaveResult result = co_await save_checkpoint(context, coordinator, std::move(request));
+  SaveResult result;
+  if (options.local.has_value()) {
+    request.local = options.local;
+    co_await prepare_checkpoints(context.storage(), options.local->parent);
+    result = co_await save_locally(context, coordinator, std::move(request));
+  } else {
+    result = co_await save_checkpoint(context, coordinator, std::move(request));
+  }
   co_return result;
 }
 
@@ -202,7 +237,9 @@ void run_ranks(int ranks, Mounts& mounts, const std::function<Task<>(RankContext
   config.device.rate = FlopRate::per_second(1'000'000'000'000);
   config.storing = storing;
   World world(config);
-  world.set_storage([&mounts](Process& process) { return std::make_unique<SimStorage>(process, mounts); });
+  world.set_storage([&mounts](Process& process) {
+    return std::make_unique<SimStorage>(process, mounts, nullptr, kLocalMount + std::to_string(process.rank()));
+  });
   world.start_all(program);
   EXPECT_EQ(world.run(), RunEnd::kDone) << describe_waiting(world.kernel().waiting());
   for (int rank = 0; rank < ranks; ++rank) {
@@ -239,6 +276,23 @@ std::vector<LoadOutcome> run_load_newest(int ranks, Mounts& mounts, bool reshard
     LoadRequest request(tiny_expectation(ranks), tiny_wanted(context.rank(), ranks));
     for (int others = 1; reshard && others <= 8; ++others) request.reshard_from.push_back(tiny_arithmetic(others));
     LoadOutcome outcome = co_await load_first(context, coordinator, checkpoints(), request, INT64_MAX, newest_first());
+    outcomes[static_cast<std::size_t>(context.rank())] = std::move(outcome);
+  };
+  run_ranks(ranks, mounts, program);
+  return outcomes;
+}
+
+std::vector<LoadOutcome> run_load_of_tiers(int ranks, Mounts& mounts, bool reshard) {
+  std::vector<LoadOutcome> outcomes(static_cast<std::size_t>(ranks));
+  const auto program = [&](RankContext& context) -> Task<> {
+    StarCoordinator coordinator(context);
+    const LocalTier tier;
+    if (context.rank() == 0) co_await prepare_checkpoints(context.storage(), checkpoints());
+    co_await prepare_checkpoints(context.storage(), tier.parent);
+    LoadRequest request(tiny_expectation(ranks), tiny_wanted(context.rank(), ranks));
+    for (int others = 1; reshard && others <= 8; ++others) request.reshard_from.push_back(tiny_arithmetic(others));
+    LoadOutcome outcome = co_await load_first_of_tiers(context, coordinator, checkpoints(), tier.parent, request,
+                                                       INT64_MAX, newest_first());
     outcomes[static_cast<std::size_t>(context.rank())] = std::move(outcome);
   };
   run_ranks(ranks, mounts, program);

@@ -3,11 +3,13 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "core/checkpoint/load.h"
+#include "core/checkpoint/local_tier.h"
 #include "core/checkpoint/save.h"
 #include "core/checkpoint/verify.h"
 #include "core/runtime/group.h"
@@ -19,11 +21,13 @@ namespace rehearse {
 // A job of any number of ranks that saves and loads the 57 parameters of tiny_checkpoint.h in a simulated cluster, with
 // the plainest coordinator there is: rank 0 receives from and sends to everybody in turn.
 
-class StarCoordinator : public CheckpointCoordinator {
+class StarCoordinator : public ShardCarrier {
  public:
   explicit StarCoordinator(RankContext& context);
   Task<std::vector<std::string>> gather(std::string mine) override;
   Task<std::string> broadcast(std::string from_rank_0) override;
+  Task<Payload> pass_on(Payload mine, int distance) override;
+  Task<Payload> carry(Payload own, int from, std::vector<int> to) override;
 
  private:
   RankContext& context_;
@@ -48,6 +52,7 @@ struct SaveOptions {
   std::vector<std::int64_t> keep_also;
   float salt = 0;
   int nan_rank = -1;
+  std::optional<LocalTier> local;  // instead of the shared storage
 };
 
 // Prepares the directory and saves `step`; every rank calls it.
@@ -65,6 +70,10 @@ std::vector<SaveResult> run_save(int ranks, Mounts& mounts, std::int64_t step, c
 CheckpointChoice newest_first();
 std::vector<LoadOutcome> run_load_newest(int ranks, Mounts& mounts,
                                          bool reshard = false);  // of a world size with another hash
+
+// The same with a local disk a rank, "local0" and so on (mounts_with_disks).
+std::vector<LoadOutcome> run_load_of_tiers(int ranks, Mounts& mounts, bool reshard = false);
+Mounts mounts_with_disks(int ranks, const StorageConfig& config = fast_storage());
 
 // Names below the checkpoints' directory, as seen now, without those of files in directories.
 std::set<std::string> directories(const Mounts& mounts);

@@ -249,6 +249,30 @@ TEST(ProcessGroup, TheTracerSeesBeginSizeAndEnd) {
                                    "begin 5 broadcast 80", "end 5 broadcast"));
 }
 
+Task<> chosen_algorithms(RankContext& context) {
+  ProcessGroup world = ProcessGroup::world(context);
+  const BufferView buffer = shape_of(DType::kFloat64, 10);
+  std::vector<BufferView> parts = {buffer, buffer};
+  std::vector<BufferView> from;
+  if (context.rank() == 0) from = parts;
+  co_await all_reduce(world, buffer, AllReduceAlgorithm::kDoubleBinaryTree);
+  co_await reduce(world, buffer, 1);
+  co_await scatter(world, std::move(from), buffer, 0);
+  Task<> exchange = all_to_all(world, parts, parts, AllToAllAlgorithm::kDirect);
+  co_await std::move(exchange);
+}
+
+// Both trees are one collective, with two numbers.
+TEST(ProcessGroup, TheTracerSeesChosenAlgorithms) {
+  RecordingTracer tracer;
+  Ranks ranks(2, default_network(), Storing::kShapeOnly);
+  ranks.world().set_tracer(0, &tracer);
+  ranks.run(chosen_algorithms);
+  EXPECT_THAT(tracer.lines, testing::ElementsAre("begin 0 all_reduce 80", "end 0 all_reduce", "begin 2 reduce 80",
+                                                 "end 2 reduce", "begin 3 scatter 160", "end 3 scatter",
+                                                 "begin 4 all_to_all 160", "end 4 all_to_all"));
+}
+
 TEST(ProcessGroup, ACollectiveThatFailsDoesNotEndForTheTracer) {
   RecordingTracer tracer;
   Ranks ranks(2, default_network(), Storing::kShapeOnly);

@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <functional>
+
+#include "core/checkpoint/directory.h"
 #include "core/parallel/group_coordinator.h"
 #include "sim/cluster/world.h"
 
@@ -42,6 +45,39 @@ TEST(GroupCoordinator, CarriesTextsOfAnyLengthToRankZeroAndBack) {
       }
     }
   }
+}
+
+// What each rank of five is handed, by rank.
+std::vector<std::string> hand_on(const std::function<Task<Payload>(GroupCoordinator&, int)>& program) {
+  WorldConfig config;
+  config.ranks = 5;
+  config.network.latency = Duration::microseconds(1);
+  config.network.bandwidth = Bandwidth::bits_per_second(1'000'000'000);
+  config.device.rate = FlopRate::per_second(1'000'000'000);
+  std::vector<std::string> got(5);
+  World world(config);
+  world.start_all([&](RankContext& context) -> Task<> {
+    ProcessGroup group(context, ProcessGroup::world(context).group());
+    GroupCoordinator coordinator(group);
+    const Payload data = co_await program(coordinator, context.rank());
+    got[static_cast<std::size_t>(context.rank())] = std::string(data.text());
+  });
+  EXPECT_EQ(world.run(), RunEnd::kDone);
+  for (int rank = 0; rank < 5; ++rank) EXPECT_EQ(world.state(rank), World::RankState::kEnded);
+  return got;
+}
+
+TEST(GroupCoordinator, PassesShardsOnAroundTheRanks) {
+  const std::vector<std::string> got = hand_on(
+      [](GroupCoordinator& coordinator, int rank) { return coordinator.pass_on(host_payload(text_of(rank)), 2); });
+  for (int rank = 0; rank < 5; ++rank) EXPECT_EQ(got[static_cast<std::size_t>(rank)], text_of((rank + 3) % 5));
+}
+
+TEST(GroupCoordinator, CarriesAShardToThoseWhoNeedIt) {
+  const std::vector<std::string> got = hand_on([](GroupCoordinator& coordinator, int rank) {
+    return coordinator.carry(host_payload(text_of(rank)), 3, {0, 4});
+  });
+  EXPECT_EQ(got, (std::vector<std::string>{text_of(3), "", "", "", text_of(3)}));
 }
 
 }  // namespace

@@ -100,6 +100,22 @@ TEST(Fencing, AHostThatComesTooLateCountsAsARestartThatWasTried) {
   EXPECT_GE(record.recoveries[0].restarted, TimePoint::at(Duration::milliseconds(3)));
 }
 
+// It had not heard that it shall stop, so it was counted on to come.
+TEST(Fencing, AHostThatIsLostBeforeItStopsDoesNotComeToTheRendezvous) {
+  const std::string faults =
+      "faults { supervisor_link { rank: 1 way: FROM_SUPERVISOR from_time: \"50us\" until_time: \"400us\" }\n"
+      "  straggler { rank: 1 factor: 1000000 from_step: 1 until_step: 2 }\n"
+      "  crash { rank: 0 time: \"60us\" kind: PROCESS } crash { rank: 1 time: \"200us\" kind: HOST } }\n";
+  for (const int spares : {0, 1}) {
+    const TrainingRecord record = run_with(faults, {"recovery.spares=" + std::to_string(spares)});
+    expect_same_end(record);
+    ASSERT_EQ(record.recoveries.size(), 1U);
+    EXPECT_EQ(record.recoveries[0].on_spares, std::vector<int>(static_cast<std::size_t>(spares), 1));
+    // The first meeting ends when rank 1 would have heard, at 400 us.
+    EXPECT_GE(record.recoveries[0].restarted, TimePoint::at(Duration::microseconds(400)));
+  }
+}
+
 // A rank that computes for long is replaced meanwhile, and comes to its next collective in a generation that is over.
 TEST(Fencing, ARankThatLivesOnBesideItsSpareCannotCallTheOthers) {
   const TrainingRecord record = run_with(
@@ -120,6 +136,25 @@ TEST(Fencing, ARankThatIsSavingCannotPublishOnceItIsReplaced) {
       run_with("faults { supervisor_link { rank: 0 from_time: \"50us\" } " + slow + " }\n", {"recovery.spares=1"});
   expect_same_end(record);
   EXPECT_THAT(record.fenced, Contains(Field(&FencedRecord::what, HasSubstr("the storage takes generation 1"))));
+}
+
+// A fault of rank 0 means the one that the job counts on.
+TEST(Fencing, AFaultOfTheDiskIsNotForARankThatWasReplaced) {
+  const std::string faults =
+      "faults { supervisor_link { rank: 0 from_time: \"50us\" } "
+      "slow_disk { rank: 0 from_step: 2 until_step: 3 factor: 100 } ";
+  const TrainingRecord first = run_with(faults + "}\n", {"recovery.spares=1"});
+  std::int64_t refused = 0;
+  for (const FencedRecord& one : first.fenced) {
+    if (one.what.find("the storage takes") != std::string::npos) refused = one.time.ps();
+  }
+  ASSERT_GT(refused, 0);
+  const std::string around =
+      "from: \"" + std::to_string(refused - 1000) + "ps\" until: \"" + std::to_string(refused + 1000) + "ps\"";
+  const TrainingRecord record =
+      run_with(faults + "io_error { rank: 0 " + around + " count: 0 } }\n", {"recovery.spares=1"});
+  expect_same_end(record);
+  EXPECT_THAT(record.faults_not_struck, ElementsAre(HasSubstr("the I/O error")));
 }
 
 TEST(Fencing, AReplacedRankThatHearsOfItStopsAndItsHostIsRefused) {

@@ -59,7 +59,7 @@ INSTANTIATE_TEST_SUITE_P(
                         "29: faults.lost_fsync[0].rank: found 9" + kRanks},
         BadStorageFault{"UnknownField", "io_error { kind: READ }",
                         "21: faults.io_error[0].kind: unknown field; allowed: operation, rank, path, nth, count, from, "
-                        "from_step, until, until_step, error"}),
+                        "from_step, until, until_step, error, local_disk"}),
     test_name);
 
 INSTANTIATE_TEST_SUITE_P(

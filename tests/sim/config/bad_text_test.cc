@@ -27,7 +27,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadText{"UnknownField", good_with("steps: 20", "stepz: 20"),
                 kFile + "6:9: train.stepz: unknown field; did you mean 'steps'?"},
         BadText{"UnknownFieldWithoutLikeness", good_with("keep:", "retention:"),
-                kFile + "7:30: checkpoint.retention: unknown field; allowed: every_steps, every, asynchronous, keep"},
+                kFile + "7:30: checkpoint.retention: unknown field; allowed: every_steps, every, asynchronous, "
+                        "keep, tiers"},
         BadText{"UnknownTopLevelField", kGoodScenario + "modle { }",
                 kFile + "9:1: modle: unknown field; did you mean 'model'?"},
         BadText{"FieldNumber", good_with("seed:", "2:"), kFile + "2:1: found '2'; allowed: the name of a field"},

@@ -77,9 +77,9 @@ INSTANTIATE_TEST_SUITE_P(
             "found \"5\", which has no unit; allowed: a duration such as \"5us\", with one of the suffixes ps ns us "
             "ms s min h"},
         BadOverride{"EnumName", "train.adam.decay=MATRICS", "found 'MATRICS'; did you mean 'MATRICES'?"},
-        BadOverride{
-            "Group", "checkpoint=10",
-            "'checkpoint' is a group of fields; set one of them, allowed: every_steps, every, asynchronous, keep"},
+        BadOverride{"Group", "checkpoint=10",
+                    "'checkpoint' is a group of fields; set one of them, allowed: every_steps, every, asynchronous, "
+                    "keep, tiers"},
         BadOverride{"FieldOfAValue", "train.steps.x=1", "train.steps is a value and has no fields"},
         BadOverride{"ListWithoutIndex", "cluster.device.slowdown.factor=2",
                     "'slowdown' is a list of 0; allowed: slowdown[0], where the last adds an element"},

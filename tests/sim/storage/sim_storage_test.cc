@@ -142,5 +142,29 @@ TEST_F(SimStorageTest, FilesWithoutBytesTakeTheTimeOfTheirSize) {
   EXPECT_FALSE(data.has_data());
 }
 
+// What a program calls local is a mount of the cluster, with its own speed.
+TEST_F(SimStorageTest, LocalIsTheDiskOfTheProcesssHost) {
+  mounts_.add("local7", StorageConfig{2 * kLatency, Bandwidth::bits_per_second(16'000'000)});
+  SimStorage storage(process_, mounts_, nullptr, "local7");
+  Payload read;
+  std::vector<std::string> names;
+  const Duration elapsed = run([&](Storage&) -> Task<> {
+    const StoragePath directory("local", "a");
+    const StoragePath file = directory.child("g");
+    const StoragePath renamed = directory.child("h");
+    PayloadPool pool(nullptr);
+    Payload data = pool.copy_of(std::string(1000, 'y'));
+    co_await storage.make_directory(directory);
+    co_await storage.write(file, std::move(data));
+    co_await storage.rename(file, renamed);
+    read = co_await storage.read(renamed);
+    names = co_await storage.list(directory);
+  });
+  EXPECT_EQ(elapsed, 10 * kLatency + kMillisecond);
+  EXPECT_EQ(read.text(), std::string(1000, 'y'));
+  EXPECT_THAT(names, ElementsAre("h"));
+  EXPECT_EQ(mounts_.at("local7").files.files().count("a/h"), 1U);
+}
+
 }  // namespace
 }  // namespace rehearse

@@ -212,9 +212,9 @@ TEST_F(StorageFaultsTest, ASlowDiskTakesItsFactorOfTheTime) {
   plan_.slow[0].numerator = 5;
   plan_.slow[0].denominator = 2;
   start();
-  EXPECT_EQ(faults_->time_of(0, Duration::picoseconds(3)), Duration::picoseconds(3));
-  EXPECT_EQ(faults_->time_of(1, Duration::picoseconds(3)), Duration::picoseconds(8));
-  faults_->time_of(1, Duration::picoseconds(3));
+  EXPECT_EQ(faults_->time_of(0, "shared", Duration::picoseconds(3)), Duration::picoseconds(3));
+  EXPECT_EQ(faults_->time_of(1, "shared", Duration::picoseconds(3)), Duration::picoseconds(8));
+  faults_->time_of(1, "shared", Duration::picoseconds(3));
   EXPECT_THAT(told_, ElementsAre("rank 1: the disk takes 2.5 times as long"));
 }
 

@@ -148,9 +148,27 @@ TEST(Run, NamesStragglersAndSlowLinks) {
   EXPECT_FALSE(summary.contains("lemons"));
 }
 
+TEST(Run, TellsWhichTierAJobCameBackFrom) {
+  const Ran neighbour = rehearse({"run", shipped_scenario("host_lost_replica"), "--format", "text"});
+  EXPECT_EQ(neighbour.code, 0) << neighbour.out << neighbour.err;
+  const auto in_one_line = [](std::string text) {
+    for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos;) {
+      text.replace(at, std::min(text.find_first_not_of(" \n", at), text.size()) - at, " ");
+    }
+    return text;
+  };
+  EXPECT_THAT(in_one_line(neighbour.out), HasSubstr("3 shards from the ranks' own local disks ("));
+  EXPECT_THAT(in_one_line(neighbour.out), HasSubstr("bytes), 1 from the local disks of others ("));
+  EXPECT_THAT(in_one_line(neighbour.out), HasSubstr("on local disks; one of 10 uploaded, the newest 2 kept"));
+  const Ran remote = rehearse({"run", shipped_scenario("tier_one_corrupt")});
+  EXPECT_EQ(remote.code, 0) << remote.out << remote.err;
+  EXPECT_THAT(in_one_line(remote.out), HasSubstr("a copy on a local disk is refused: rank 1: local:checkpoints/"));
+  EXPECT_THAT(in_one_line(remote.out), HasSubstr("bytes), 1 from the shared storage ("));
+}
+
 TEST(Run, NoLineIsWiderThanAHundredColumns) {
   for (const char* name : {"capstone", "seven_ranks", "ddp", "elastic_4_to_3", "hot_spare", "host_of_two_lost",
-                           "rack_lost", "straggler", "slow_link"}) {
+                           "rack_lost", "straggler", "slow_link", "host_lost_replica"}) {
     // The story and paths may be as wide as they are.
     const std::string out = rehearse({"run", shipped_scenario(name)}).out;
     for (std::size_t start = 0; start < out.size();) {

@@ -60,6 +60,24 @@ TEST(Summary, HasTheFieldsItsReadersKnow) {
   }
 }
 
+TEST(Summary, SaysWhatEachTierGaveToARecovery) {
+  const std::vector<std::string> words = {"run", testing_command::shipped_scenario("tier_one_corrupt"), "--format",
+                                          "json"};
+  const Json summary = parse_json(testing_command::rehearse(words).out);
+  EXPECT_EQ(summary["local_saves"], 2);
+  ASSERT_EQ(summary["recoveries"].size(), 1u);
+  const Json& recovery = summary["recoveries"][0];
+  EXPECT_EQ(recovery["refused_copies"].size(), 2u);
+  const Json& tiers = recovery["read_by_tier"];
+  EXPECT_EQ(tiers["own_disks"]["shards"], 3);
+  EXPECT_EQ(tiers["other_disks"]["shards"], 0);
+  EXPECT_EQ(tiers["other_disks"]["bytes"], 0);
+  EXPECT_EQ(tiers["remote"]["shards"], 1);
+  EXPECT_GT(tiers["remote"]["bytes"], 0);
+  EXPECT_EQ(recovery["bytes_read"],
+            tiers["own_disks"]["bytes"].get<std::int64_t>() + tiers["remote"]["bytes"].get<std::int64_t>());
+}
+
 TEST(Summary, IsAFunctionOfScenarioAndSeedButForWallSeconds) {
   Json first = summary_of({});
   Json second = summary_of({});
