@@ -66,10 +66,12 @@ ParameterTable<T> table_of_units(const ParameterLayout& layout, const UnitPlan& 
 
 template <class T>
 DataParallel<T>::DataParallel(RankContext& context, const ParameterLayout& layout, int zero_stage,
-                              std::int64_t bucket_elements, Decay decay, Duration timeout)
+                              std::int64_t bucket_elements, Decay decay, Duration timeout,
+                              const CollectiveChoice& choice)
     : context_(context),
       layout_(layout),
       zero_stage_(zero_stage),
+      choice_(choice),
       group_(ProcessGroup::world(context, timeout)),
       plan_(layout, bucket_elements, group_.size()),
       parameters_(make_buffers(context, MemoryKind::kParameters, dtype_of<T>, plan_, whole_unit, zero_stage)),
@@ -169,9 +171,9 @@ Task<> DataParallel<T>::reduce_gradients(ProgramError error) {
     if (u == 0 && error == ProgramError::kSkip) continue;
     const BufferView view = with_error(view_of(gradients_, u), u == 0 ? error : ProgramError::kNone);
     if (zero_stage_ == 0) {
-      co_await all_reduce(group_, view);
+      co_await all_reduce(group_, view, choice_.all_reduce, choice_.options);
     } else {
-      co_await reduce_scatter(group_, view);
+      co_await reduce_scatter(group_, view, choice_.reduce_scatter);
     }
   }
 }
@@ -260,7 +262,7 @@ Task<> DataParallel<T>::gather_parameters(ProgramError error) {
   for (std::size_t u = 0; u < parameters_.size(); ++u) {
     if (u == 0 && error == ProgramError::kSkip) continue;
     const BufferView view = with_error(view_of(parameters_, u), u == 0 ? error : ProgramError::kNone);
-    co_await all_gather(group_, view);
+    co_await all_gather(group_, view, choice_.all_gather);
   }
 }
 

@@ -8,6 +8,7 @@
 #include "core/comm/process_group.h"
 #include "core/model/layout.h"
 #include "core/optim/adam.h"
+#include "core/parallel/collective_choice.h"
 #include "core/parallel/program_error.h"
 #include "core/parallel/shard_piece.h"
 #include "core/parallel/units.h"
@@ -41,9 +42,10 @@ template <class T>
 class DataParallel {
  public:
   // `decay`: which parameters weight decay shrinks.
-  // A message of a collective that is waited for longer than `timeout` fails it.
+  // A message of a collective that is waited for longer than `timeout` fails it. `choice`: how gradients are summed and
+  // parameters gathered; all else takes the defaults of collectives.h.
   DataParallel(RankContext& context, const ParameterLayout& layout, int zero_stage, std::int64_t bucket_elements,
-               Decay decay, Duration timeout = kForever);
+               Decay decay, Duration timeout = kForever, const CollectiveChoice& choice = CollectiveChoice());
 
   int rank() const { return group_.rank(); }
   int size() const { return group_.size(); }
@@ -107,6 +109,7 @@ class DataParallel {
   RankContext& context_;
   const ParameterLayout& layout_;
   int zero_stage_;
+  CollectiveChoice choice_;
   ProcessGroup group_;
   UnitPlan plan_;
   std::vector<Buffer> parameters_;  // by unit, padded

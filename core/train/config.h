@@ -8,6 +8,7 @@
 #include "core/data/config.h"
 #include "core/model/config.h"
 #include "core/optim/config.h"
+#include "core/parallel/collective_choice.h"
 #include "core/train/guards.h"
 
 namespace rehearse {
@@ -25,6 +26,8 @@ struct TrainConfig {
   std::int64_t accumulate = 1;    // equal consecutive microbatches that `batch` is cut in
   int zero_stage = 1;             // 0: all_reduce and full Adam; 1: sharded optimizer
   std::int64_t bucket_bytes = 0;  // size of the gradient units (design section 7); 0: one unit
+  // Of gradients and parameters. How gradients are summed decides bits; how parameters are gathered only times.
+  CollectiveChoice collectives;
   std::optional<double> clip_norm;
   AdamConfig adam;
   ScheduleConfig schedule;

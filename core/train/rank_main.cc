@@ -31,7 +31,7 @@ class Trainer {
         model_(config_.model),
         parallel_(context, model_.layout(), config_.zero_stage,
                   config_.bucket_bytes / static_cast<std::int64_t>(sizeof(T)), config_.adam.decay,
-                  job.collective_timeout),
+                  job.collective_timeout, config_.collectives),
         share_(share_of_batch(config_, context.world_size())),
         source_(make_token_source(config_.data, config_.seed, static_cast<int>(data_ranks()), config_.batch,
                                   config_.model.context, config_.model.vocab)),

@@ -208,6 +208,19 @@ std::string canonical_text(const Message& message) {
 
 void for_each_file(Message& message, const FileVisitor& visit) { visit_files(message, "", visit); }
 
+// What sums as the default does, or sums nothing at all.
+void clear_equal_sums(config::Scenario& scenario) {
+  if (!scenario.has_train() || !scenario.train().has_collectives()) return;
+  config::Collectives& collectives = *scenario.mutable_train()->mutable_collectives();
+  collectives.clear_all_gather();
+  collectives.clear_segment();
+  if (collectives.all_reduce() == config::Collectives::RING) collectives.clear_all_reduce();
+  if (collectives.reduce_scatter() == config::Collectives::RING) collectives.clear_reduce_scatter();
+  if (!collectives.has_all_reduce() && !collectives.has_reduce_scatter()) {
+    scenario.mutable_train()->clear_collectives();
+  }
+}
+
 // Clears what does not decide bits instead of picking what does: a field to come counts until somebody says otherwise.
 std::string arithmetic_digest(config::Scenario scenario) {
   scenario.clear_name();
@@ -215,12 +228,15 @@ std::string arithmetic_digest(config::Scenario scenario) {
   scenario.mutable_cluster()->clear_network();
   scenario.mutable_cluster()->clear_device();
   scenario.mutable_cluster()->clear_storage();
-  scenario.mutable_cluster()->clear_ranks_per_host();
   scenario.mutable_cluster()->clear_hosts_per_rack();
   scenario.clear_checkpoint();
   scenario.clear_faults();
   scenario.clear_recovery();
   scenario.clear_expect();
+  if (scenario.train().collectives().all_reduce() != config::Collectives::HIERARCHICAL) {
+    scenario.mutable_cluster()->clear_ranks_per_host();
+  }
+  clear_equal_sums(scenario);
   return sha256_hex("rehearse arithmetic\n" + canonical_text(scenario));
 }
 

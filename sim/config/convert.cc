@@ -29,6 +29,7 @@ Scenario convert(const config::Scenario& message, const NamedFiles& files, const
     convert_job(message, origins, scenario);
   } else {
     convert_train(message, files, origins, scenario);
+    convert_collectives(message, origins, scenario);
     convert_tiers(message, origins, scenario);
   }
   convert_faults(message, origins, scenario);

@@ -31,8 +31,9 @@ void convert_cluster(const config::Scenario& message, const Origins& origins, Sc
 void convert_train(const config::Scenario& message, const NamedFiles& files, const Origins& origins,
                    Scenario& scenario);
 // After convert_train.
+void convert_collectives(const config::Scenario& message, const Origins& origins, Scenario& scenario);
 void convert_tiers(const config::Scenario& message, const Origins& origins, Scenario& scenario);
-// Instead of convert_train and convert_tiers where the scenario has a job: it, and that nothing stands beside it that a
+// Instead of these three where the scenario has a job: it, and that nothing stands beside it that a
 // job has not.
 void convert_job(const config::Scenario& message, const Origins& origins, Scenario& scenario);
 void convert_faults(const config::Scenario& message, const Origins& origins, Scenario& scenario);

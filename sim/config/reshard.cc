@@ -83,6 +83,7 @@ std::string job_sha256(const Scenario& scenario) {
   message.mutable_train()->set_data_ranks(scenario.train.data_ranks);
   message.mutable_train()->clear_zero_stage();
   message.mutable_train()->clear_bucket();
+  message.mutable_train()->clear_collectives();
   message.mutable_train()->mutable_guards()->clear_recompute_every();
   return arithmetic_digest(message);
 }

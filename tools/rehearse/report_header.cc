@@ -1,11 +1,13 @@
 #include "tools/rehearse/report_header.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "core/base/numbers.h"
+#include "core/comm/algorithms.h"
 #include "core/model/layout.h"
 #include "core/train/batch_share.h"
 #include "sim/config/device_presets.h"
@@ -172,12 +174,26 @@ std::string hosts_text(const Scenario& scenario) {
   return text;
 }
 
+// Nothing where all are rings.
+std::string collectives_text(const TrainConfig& train) {
+  const CollectiveChoice& choice = train.collectives;
+  std::string text;
+  const auto add = [&](const char* collective, const char* algorithm) {
+    if (std::string_view(algorithm) != "ring") text += std::string(", ") + collective + " by " + algorithm;
+  };
+  add("all_reduce", name_of(choice.all_reduce));
+  add("reduce_scatter", name_of(choice.reduce_scatter));
+  add("all_gather", name_of(choice.all_gather));
+  return text;
+}
+
 std::string layout_line(const Scenario& scenario) {
   const TrainConfig& train = scenario.train;
   std::string line = std::to_string(scenario.ranks) + hosts_text(scenario) + ", data-parallel, ";
   line += train.zero_stage == 0 ? "optimizer whole on every rank (DDP, zero_stage 0)"
                                 : "optimizer sharded (ZeRO-1, zero_stage 1)";
   if (train.bucket_bytes > 0) line += ", buckets of " + to_string(Bytes(train.bucket_bytes));
+  line += collectives_text(train);
   if (train.data_ranks != scenario.ranks) line += ", batches of " + count_of(train.data_ranks, "rank");
   return line;
 }
