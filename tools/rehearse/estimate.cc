@@ -8,6 +8,7 @@
 #include "core/model/activations.h"
 #include "core/model/cost.h"
 #include "core/model/layout.h"
+#include "core/parallel/collective_choice.h"
 #include "core/parallel/units.h"
 #include "core/train/batch_share.h"
 #include "core/train/gradient_dispute.h"
@@ -48,6 +49,13 @@ double flops_of_a_step(const Scenario& scenario, int stages) {
   return flops * static_cast<double>(share.microbatches) * scenario.ranks;
 }
 
+// Direct exchanges send as many messages and bytes as rings do.
+bool sends_as_rings(const CollectiveChoice& choice) {
+  return choice.all_reduce == AllReduceAlgorithm::kRing &&
+         choice.reduce_scatter != ReduceScatterAlgorithm::kRecursiveHalving &&
+         choice.all_gather != AllGatherAlgorithm::kRecursiveDoubling;
+}
+
 }  // namespace
 
 Estimate estimate(const Scenario& scenario) {
@@ -73,6 +81,7 @@ Estimate estimate(const Scenario& scenario) {
     result.step.push_back(
         traffic(scenario, Operation::kAllGather, units + 1, (units + 1) * pairs, whole + kSumsBytes * pairs));
   }
+  result.step_as_by_rings = !sends_as_rings(train.collectives);
   result.parameter_bytes = Bytes(element * plan.padded_total());
   const std::int64_t recompute_every = train.guards.recompute_every;
   result.gradient_bytes = Bytes(result.parameter_bytes.count() * (recompute_every > 0 ? 2 : 1));

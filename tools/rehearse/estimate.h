@@ -29,6 +29,8 @@ struct Estimate {
   std::int64_t units = 0;
   std::vector<Traffic> start;
   std::vector<Traffic> step;
+  // The job has an algorithm that sends other messages than a ring, for which `step` is what rings would send.
+  bool step_as_by_rings = false;
   // Of a rank.
   Bytes parameter_bytes;
   Bytes gradient_bytes;

@@ -59,6 +59,59 @@ TEST(Check, ItsFormulasAreWhatARunCounts) {
   std::printf("%d layouts were compared\n", cases);
 }
 
+// The report and the JSON of a job whose collectives are set so.
+std::pair<std::string, Json> checked_with(const std::string& path, const std::vector<std::string>& settings) {
+  std::vector<std::string> words = {"check", path};
+  for (const std::string& setting : settings) words.insert(words.end(), {"--set", setting});
+  std::string text = rehearse(words).out;
+  words.insert(words.end(), {"--format", "json"});
+  return {std::move(text), parse_json(rehearse(words).out)};
+}
+
+TEST(Check, SaysWhereItsFormulasAreThoseOfRings) {
+  TemporaryDirectory folder;
+  const std::string path = folder / "small.textproto";
+  write_file(path, small_scenario_with("expect { final_step: 6 }"));
+  const auto expect_said = [&](bool said, std::vector<std::string> settings) {
+    settings.push_back("cluster.ranks=4");
+    settings.push_back("cluster.ranks_per_host=2");
+    const auto [text, json] = checked_with(path, settings);
+    EXPECT_EQ(text.find("are what rings would send") != std::string::npos, said) << settings.front() << text;
+    EXPECT_EQ(json.contains("communication_per_step_as_by"), said) << settings.front() << json;
+  };
+  for (const char* algorithm :
+       {"HALVING_DOUBLING", "RECURSIVE_DOUBLING", "BINOMIAL_TREE", "DOUBLE_BINARY_TREE", "HIERARCHICAL"}) {
+    expect_said(true, {std::string("train.collectives.all_reduce=") + algorithm, "train.zero_stage=0"});
+  }
+  expect_said(true, {"train.collectives.reduce_scatter=RECURSIVE_HALVING", "train.zero_stage=1"});
+  expect_said(true, {"train.collectives.all_gather=RECURSIVE_DOUBLING", "train.zero_stage=1"});
+  expect_said(false, {"train.zero_stage=0"});
+  expect_said(false, {"train.zero_stage=1"});
+}
+
+TEST(Check, DirectExchangesSendWhatItSays) {
+  TemporaryDirectory folder;
+  const std::string path = folder / "small.textproto";
+  write_file(path, small_scenario_with("expect { final_step: 6 }"));
+  const std::vector<std::string> set = {"--set",    "cluster.ranks=3",
+                                        "--set",    "train.zero_stage=1",
+                                        "--set",    "train.collectives.reduce_scatter=DIRECT",
+                                        "--set",    "train.collectives.all_gather=DIRECT",
+                                        "--format", "json"};
+  std::vector<std::string> check_words = {"check", path};
+  std::vector<std::string> run_words = {"run", path};
+  check_words.insert(check_words.end(), set.begin(), set.end());
+  run_words.insert(run_words.end(), set.begin(), set.end());
+  auto expected = predicted(parse_json(rehearse(check_words).out), 6);
+  const Json run = parse_json(rehearse(run_words).out);
+  ASSERT_FALSE(run["communication"].empty());
+  for (const Json& row : run["communication"]) {
+    const auto [messages, bytes] = expected[row["operation"]];
+    EXPECT_EQ(row["messages"], messages) << row;
+    EXPECT_EQ(row["bytes"], bytes) << row;
+  }
+}
+
 TEST(Check, GradientsThatAreComputedTwiceAreInTheEstimate) {
   TemporaryDirectory folder;
   write_file(folder / "one.textproto", small_scenario("resume_from: 4"));
