@@ -225,7 +225,12 @@ void clear_equal_sums(config::Scenario& scenario) {
 std::string arithmetic_digest(config::Scenario scenario) {
   scenario.clear_name();
   scenario.clear_mode();
-  scenario.mutable_cluster()->clear_network();
+  const config::Collectives& sums = scenario.train().collectives();
+  // What is not picked yet the network decides.
+  const bool picked =
+      sums.all_reduce() != config::Collectives::AUTO && sums.reduce_scatter() != config::Collectives::AUTO;
+  if (picked) scenario.mutable_cluster()->clear_network();
+  scenario.mutable_cluster()->clear_price_per_rank_hour();
   scenario.mutable_cluster()->clear_device();
   scenario.mutable_cluster()->clear_storage();
   scenario.mutable_cluster()->clear_hosts_per_rack();

@@ -32,6 +32,8 @@ void convert_train(const config::Scenario& message, const NamedFiles& files, con
                    Scenario& scenario);
 // After convert_train.
 void convert_collectives(const config::Scenario& message, const Origins& origins, Scenario& scenario);
+// Writes the algorithms that convert_collectives has picked in the place of AUTO.
+void write_picked(const Scenario& scenario, config::Scenario& message);
 void convert_tiers(const config::Scenario& message, const Origins& origins, Scenario& scenario);
 // Instead of these three where the scenario has a job: it, and that nothing stands beside it that a
 // job has not.

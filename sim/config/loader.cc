@@ -101,6 +101,10 @@ class Loading {
     scenario.file_path = source_;
     scenario.story = leading_comment(text);
     scenario.inputs = std::move(inputs_);
+    if (!scenario.picked.empty()) {
+      write_picked(scenario, message_);
+      write_picked(scenario, hashed);
+    }
     scenario.text = canonical_text(message_);
     scenario.dropped_pins = std::move(dropped);
     scenario.scenario_sha256 = scenario_digest(hashed);

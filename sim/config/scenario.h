@@ -58,6 +58,18 @@ struct Expectations {
   std::optional<double> max_accumulation_difference;
 };
 
+// A collective whose algorithm was left to be picked.
+struct PickedAlgorithm {
+  std::string collective;  // "all_reduce"
+  // By formula, for all units of a step, one after the other; in the order in which equal ones are preferred.
+  struct Candidate {
+    std::string algorithm;  // "ring"
+    Duration time;
+  };
+  std::vector<Candidate> candidates;
+  std::size_t picked = 0;
+};
+
 // True where the run must give certain weights or a certain number, not merely end: every scenario of ours does.
 bool expects_weights_or_number(const Expectations& expect);
 
@@ -75,6 +87,8 @@ struct Scenario {
   std::optional<JobConfig> job;  // instead of model, data and train
   NetworkConfig network;
   std::optional<TransportConfig> transport;  // where it is asked for, or something can be lost
+  std::vector<PickedAlgorithm> picked;       // by AUTO; `train.collectives` has what was picked
+  std::optional<double> price_per_rank_hour;
   DeviceConfig device;
   std::string device_name;   // a preset, or the flop rate as text: for reports
   StorageConfig storage;     // that all hosts share

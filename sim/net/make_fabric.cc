@@ -14,13 +14,7 @@ namespace {
 std::unique_ptr<Fabric> make_links(Kernel& kernel, FabricListener& listener, const NetworkConfig& config, int ranks,
                                    const RandomStream& stream) {
   if (config.fabric == FabricKind::kIdeal) return std::make_unique<IdealFabric>(kernel, listener);
-  std::shared_ptr<const Topology> topology = config.topology;
-  if (topology == nullptr) {
-    PortNetwork network;
-    network.port = LinkSpec(config.latency, config.bandwidth);
-    topology = std::make_shared<const Topology>(make_ports(ranks, network));
-  }
-  CHECK_EQ(topology->ranks(), ranks);
+  std::shared_ptr<const Topology> topology = topology_of(config, ranks);
   switch (config.fabric) {
     case FabricKind::kPorts:
       return std::make_unique<HopFabric>(kernel, listener, config, std::move(topology), stream);

@@ -99,4 +99,14 @@ Topology make_torus(const std::vector<int>& sizes, LinkSpec link) {
   return topology;
 }
 
+std::shared_ptr<const Topology> topology_of(const NetworkConfig& network, int ranks) {
+  if (network.topology != nullptr) {
+    CHECK_EQ(network.topology->ranks(), ranks);
+    return network.topology;
+  }
+  PortNetwork ports;
+  ports.port = LinkSpec(network.latency, network.bandwidth);
+  return std::make_shared<const Topology>(make_ports(ranks, ports));
+}
+
 }  // namespace rehearse

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <memory>
 #include <vector>
 
+#include "sim/net/config.h"
 #include "sim/net/topology.h"
 
 // The topologies that have a name. Sizes are at least 1; what a user's file can have wrong is refused before
@@ -39,5 +41,8 @@ Topology make_full_mesh(int ranks, LinkSpec link);
 // cable where they are the same. Rank r is at r % sizes[0], r / sizes[0] % sizes[1], and so on. One dimension is a
 // ring.
 Topology make_torus(const std::vector<int>& sizes, LinkSpec link);
+
+// A network's own topology, or where it has none the switch with one port a rank that it then is.
+std::shared_ptr<const Topology> topology_of(const NetworkConfig& network, int ranks);
 
 }  // namespace rehearse

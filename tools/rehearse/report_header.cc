@@ -105,6 +105,19 @@ std::string checkpoint_line(const CheckpointConfig& checkpoint) {
   return line + (checkpoint.keep == 0 ? ", all kept" : ", the newest " + std::to_string(checkpoint.keep) + " kept");
 }
 
+// "AUTO: all_reduce by ring, 1.2 ms a step by formula (halving_doubling 2.1 ms, ...)".
+std::string picked_line(const PickedAlgorithm& picked) {
+  const PickedAlgorithm::Candidate& best = picked.candidates[picked.picked];
+  std::string line =
+      "AUTO: " + picked.collective + " by " + best.algorithm + ", " + to_string(best.time) + " a step by formula";
+  std::string others;
+  for (const PickedAlgorithm::Candidate& other : picked.candidates) {
+    if (other.algorithm == best.algorithm) continue;
+    others += (others.empty() ? "" : ", ") + other.algorithm + " " + to_string(other.time);
+  }
+  return others.empty() ? line : line + " (" + others + ")";
+}
+
 // The story's paragraphs, wrapped.
 std::string story_text(const std::string& story) {
   std::string out;
@@ -211,6 +224,7 @@ std::string header_report(const Scenario& scenario, std::int64_t resumed_from, c
   if (scenario.cost_only) out += field_line("mode", "COST: the same program and times, without numbers");
   out += field_line("seed", std::to_string(scenario.seed));
   out += field_line("ranks", layout_line(scenario));
+  for (const PickedAlgorithm& picked : scenario.picked) out += field_line("picked", picked_line(picked));
   out += field_line("model", model_line(scenario));
   if (scenario.train.init_file) out += field_line("initial", DataLine::of_file("", *scenario.train.init_file));
   out += field_line("data", std::visit(DataLine(), scenario.train.data));

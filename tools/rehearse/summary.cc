@@ -210,6 +210,26 @@ Json reads_json(const TierReads& reads) {
   return json;
 }
 
+// By which algorithms gradients are summed and parameters gathered, and where AUTO picked them, from what.
+Json collectives_json(const Scenario& scenario) {
+  const CollectiveChoice& choice = scenario.train.collectives;
+  Json json;
+  if (scenario.train.zero_stage == 0) {
+    json["all_reduce"] = name_of(choice.all_reduce);
+  } else {
+    json["reduce_scatter"] = name_of(choice.reduce_scatter);
+    json["all_gather"] = name_of(choice.all_gather);
+  }
+  for (const PickedAlgorithm& picked : scenario.picked) {
+    Json seconds;
+    for (const PickedAlgorithm::Candidate& candidate : picked.candidates) {
+      seconds[candidate.algorithm] = seconds_of(candidate.time);
+    }
+    json["picked_by_formula"][picked.collective] = std::move(seconds);
+  }
+  return json;
+}
+
 // What was computed in each step.
 void add_numbers(const TrainingRecord& record, Json& json) {
   json["losses"] = per_step(record.steps, [](const StepRecord& step) { return step.report.loss; });
@@ -318,6 +338,7 @@ std::string write_summary(const FinishedRun& run) {
   for (const CheckpointFailure& failure : record.checkpoint_failures) {
     json["checkpoint_failures"].push_back(text_of(failure));
   }
+  json["collectives"] = collectives_json(scenario);
   json["communication"] = communication_json(record.communication);
   if (record.transport.has_value()) json["transport"] = transport_json(*record.transport);
   if (!record.waiting.empty()) json["waiting"] = waiting_json(record.waiting);

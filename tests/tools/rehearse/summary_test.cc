@@ -34,7 +34,8 @@ TEST(Summary, HasTheFieldsItsReadersKnow) {
                                "arithmetic_sha256", "weights_sha256", "events",        "messages",    "bytes_on_wire",
                                "simulated_seconds", "wall_seconds",   "steps",         "losses",      "rank0_losses",
                                "grad_norms",        "param_norms",    "memory",        "checkpoints", "communication",
-                               "expectations",      "event_digest",   "state_digests", "recoveries",  "goodput"}));
+                               "expectations",      "event_digest",   "state_digests", "recoveries",  "goodput",
+                               "collectives"}));
   EXPECT_EQ(summary["steps"], 20);
   ASSERT_EQ(summary["state_digests"].size(), 20u);
   EXPECT_EQ(keys(summary["state_digests"][0]),
