@@ -276,7 +276,8 @@ void Recorder::on_end(int rank, const TensorsView& parameters) {
   record_.weights_sha256 = sha.finish_hex();
 }
 
-void RankTracer::collective_begin(const Call& call, Bytes) {
+void RankTracer::collective_begin(const Call& call, Bytes size) {
+  if (listener_ != nullptr) listener_->on_collective_begin(rank_, kernel_.now(), call, size);
   open_.push_back(Open{call.group->id, call.sequence, kernel_.now()});
   std::uint64_t& next = next_[call.group->id];
   next = std::max(next, call.sequence + 1);
@@ -296,6 +297,7 @@ void RankTracer::collective_end(const Call& call) {
   ++calls_[operation];
   time_[operation] = time_[operation] + (kernel_.now() - open->since);
   open_.erase(open);
+  if (listener_ != nullptr) listener_->on_collective_end(rank_, kernel_.now(), call);
 }
 
 std::vector<RankMemory> memory_of(const World& world) {

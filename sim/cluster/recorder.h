@@ -12,6 +12,7 @@
 #include "core/runtime/tracer.h"
 #include "core/train/observer.h"
 #include "sim/check/replica_agreement.h"
+#include "sim/cluster/run_listener.h"
 #include "sim/cluster/supervisor.h"
 #include "sim/cluster/training_run.h"
 #include "sim/cluster/world.h"
@@ -133,8 +134,12 @@ class Recorder : public TrainObserver {
 // Times the collectives of one rank and tells the event log what the rank is at.
 class RankTracer : public Tracer {
  public:
-  RankTracer(const Kernel& kernel, EventLog& log, int rank) : kernel_(kernel), log_(log), rank_(rank) {}
-  void phase(std::int64_t step, Phase phase) override { log_.enter(rank_, step, phase); }
+  RankTracer(const Kernel& kernel, EventLog& log, int rank, RunListener* listener)
+      : kernel_(kernel), log_(log), rank_(rank), listener_(listener) {}
+  void phase(std::int64_t step, Phase phase) override {
+    log_.enter(rank_, step, phase);
+    if (listener_ != nullptr) listener_->on_phase(rank_, kernel_.now(), step, phase);
+  }
   void collective_begin(const Call& call, Bytes size) override;
   void collective_end(const Call& call) override;
   // The rank starts again: what it was in never ends.
@@ -158,6 +163,7 @@ class RankTracer : public Tracer {
   const Kernel& kernel_;
   EventLog& log_;
   int rank_;
+  RunListener* listener_;  // null for nobody
   std::vector<Open> open_;
   std::map<std::uint32_t, std::uint64_t> next_;  // by group: one more than the latest call that began
   std::array<std::int64_t, kOperations> calls_{};

@@ -87,8 +87,13 @@ TrainingSession::Parts::Parts(const Scenario& run_scenario, const std::optional<
     for (EventListener* listener : hooks.listeners) event_log.add(listener);
     world.kernel().set_listener(&event_log);
   }
+  if (hooks.timeline != nullptr) {
+    world.set_compute_listener([timeline = hooks.timeline](int rank, TimePoint begin, TimePoint end) {
+      timeline->on_compute(rank, begin, end);
+    });
+  }
   for (int rank = 0; rank < scenario.known_ranks(); ++rank) {
-    tracers.push_back(std::make_unique<RankTracer>(world.kernel(), event_log, rank));
+    tracers.push_back(std::make_unique<RankTracer>(world.kernel(), event_log, rank, hooks.timeline));
     world.set_tracer(rank, tracers.back().get());
   }
   if (resume.has_value()) {
@@ -233,6 +238,7 @@ void TrainingSession::Parts::on_restart(const RecoveryRecord& recovery) {
   running.emplace_back(job, fan);
   storage.mounts().fence(recovery.generation);
   for (const auto& tracer : tracers) tracer->restart();
+  if (hooks.timeline != nullptr) hooks.timeline->on_restart(world.now(), job_ranks);
 }
 
 void TrainingSession::Parts::cut_anew(int ranks) {

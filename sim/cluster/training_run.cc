@@ -48,6 +48,22 @@ bool TrainingSession::advance(std::uint64_t max_events) {
 
 std::vector<WaitingRow> TrainingSession::waiting() const { return parts_->world.kernel().waiting(); }
 
+std::vector<Bytes> TrainingSession::link_bytes() const { return parts_->world.link_bytes(); }
+
+std::shared_ptr<const Topology> TrainingSession::network_links() const { return parts_->world.network_links(); }
+
+TrafficCounters TrainingSession::traffic(Operation operation) const {
+  TrafficCounters sum;
+  for (int rank = 0; rank < parts_->world.most_ranks(); ++rank) {
+    const TrafficCounters& one = parts_->world.network().counters(rank, operation);
+    sum.messages_sent += one.messages_sent;
+    sum.messages_received += one.messages_received;
+    sum.bytes_sent += one.bytes_sent;
+    sum.bytes_received += one.bytes_received;
+  }
+  return sum;
+}
+
 std::uint64_t TrainingSession::events() const { return parts_->world.kernel().events(); }
 
 TrainingRecord TrainingSession::finish() {

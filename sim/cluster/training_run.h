@@ -13,11 +13,14 @@
 #include "core/base/units.h"
 #include "core/runtime/communicator.h"
 #include "core/train/observer.h"
+#include "sim/cluster/run_listener.h"
 #include "sim/cluster/stragglers.h"
 #include "sim/cluster/supervisor.h"
 #include "sim/config/scenario.h"
 #include "sim/fault/injector.h"
 #include "sim/kernel/kernel.h"
+#include "sim/net/network.h"
+#include "sim/net/topology.h"
 #include "sim/net/transport.h"
 #include "sim/storage/file_data.h"
 #include "sim/storage/file_system.h"
@@ -144,6 +147,8 @@ struct TrainingHooks {
   std::function<bool()> interrupted;
   // Hears what the ranks' observers hear, after all others.
   TrainObserver* observer = nullptr;
+  // Hears what ranks do and when, with numbers and without.
+  RunListener* timeline = nullptr;
   // Decides instead of the scenario's own rules; outlives the run.
   const RecoveryPolicy* policy = nullptr;
   // Whether events are recorded and digested: a few percent of the time.
@@ -183,6 +188,11 @@ class TrainingSession {
   const FileSystem& local_disk(int rank) const;
   // What every unfinished rank waits for.
   std::vector<WaitingRow> waiting() const;
+  // What each link has carried so far, and the links (world.h).
+  std::vector<Bytes> link_bytes() const;
+  std::shared_ptr<const Topology> network_links() const;
+  // Messages and bytes of one operation so far, of all ranks.
+  TrafficCounters traffic(Operation operation) const;
   // Once, after the last advance(): a run that has not ended is kInterrupted.
   TrainingRecord finish();
 

@@ -7,6 +7,7 @@
 #include "sim/compute/sim_device.h"
 #include "sim/kernel/process.h"
 #include "sim/net/make_fabric.h"
+#include "sim/net/make_topology.h"
 
 namespace rehearse {
 namespace {
@@ -96,6 +97,7 @@ World::Context::Context(World& world, Node& node, int rank, std::uint32_t genera
       clock_(std::make_unique<SimClock>(*process_)),
       device_(std::make_unique<SimDevice>(*process_, world.config_.device, storing_ == Storing::kElements)) {
   device_->set_slowdown(node.numerator, node.denominator);
+  if (world.compute_listener_) device_->set_listener(&world.compute_listener_);
   if (world.storage_factory_) storage_ = world.storage_factory_(*process_);
 }
 
@@ -158,6 +160,26 @@ void World::start(int rank, RankProgram program, std::uint32_t generation) {
                              network_.on_process_lost(rank);
                              if (end_listener_) end_listener_(rank, context->error);
                            });
+}
+
+std::shared_ptr<const Topology> World::network_links() const { return topology_of(config_.network, network_.ranks()); }
+
+std::vector<Bytes> World::link_bytes() {
+  std::vector<Bytes> bytes;
+  for (const LinkLoad& load : network_.fabric().link_loads()) bytes.push_back(load.bytes);
+  if (!bytes.empty()) return bytes;
+  const std::shared_ptr<const Topology> links = network_links();
+  for (int i = 0; i < links->links(); ++i) {
+    const TopologyLink& link = links->link(i);
+    const bool sends = link.from < network_.ranks();
+    Bytes carried;
+    for (int o = 0; o < kOperations; ++o) {
+      const TrafficCounters& counters = network_.counters(sends ? link.from : link.to, static_cast<Operation>(o));
+      carried += sends ? counters.bytes_sent : counters.bytes_received;
+    }
+    bytes.push_back(carried);
+  }
+  return bytes;
 }
 
 void World::set_ranks(int ranks) {

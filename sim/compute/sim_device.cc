@@ -46,6 +46,7 @@ void SimDevice::start_run(const ComputeCost& cost, WorkRef work, Stream stream, 
   const Duration time = time_of(cost);
   free_at = start + time;
   computed_ = computed_ + time;
+  if (listener_ != nullptr && time > Duration()) (*listener_)(process_.rank(), start, free_at);
   std::int64_t& queued = queued_[static_cast<std::size_t>(stream)];
   // Work that takes no time leaves the stream free at the moment for which others still queue: not before them.
   if (start == kernel.now() && queued == 0) {

@@ -2,12 +2,16 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 
 #include "core/runtime/device.h"
 #include "sim/compute/config.h"
 #include "sim/kernel/process.h"
 
 namespace rehearse {
+
+// Hears of each piece of work when it is begun or queued: when it runs. Not of work that takes no time.
+using ComputeListener = std::function<void(int rank, TimePoint begin, TimePoint end)>;
 
 // A device that takes ceil(flops / rate) for a piece of work, times its rank's slowdown, rounded up. Each stream runs
 // one piece at a time, in the order they were started; the arithmetic itself runs inline when its turn comes.
@@ -18,6 +22,9 @@ class SimDevice : public Device, private EventSink {
 
   // Work that begins from now on takes numerator/denominator times as long, on top of the configured slowdown.
   void set_slowdown(std::int64_t numerator, std::int64_t denominator);
+
+  // It outlives the device; null for nobody.
+  void set_listener(const ComputeListener* listener) { listener_ = listener; }
 
   // How long the work would take on an idle stream.
   Duration time_of(const ComputeCost& cost) const;
@@ -31,6 +38,7 @@ class SimDevice : public Device, private EventSink {
   void on_event(std::uint64_t argument) override;
 
   Process& process_;
+  const ComputeListener* listener_ = nullptr;
   FlopRate rate_;
   std::int64_t slowdown_numerator_ = 1;
   std::int64_t slowdown_denominator_ = 1;

@@ -15,6 +15,7 @@ std::unique_ptr<Fabric> make_links(Kernel& kernel, FabricListener& listener, con
                                    const RandomStream& stream) {
   if (config.fabric == FabricKind::kIdeal) return std::make_unique<IdealFabric>(kernel, listener);
   std::shared_ptr<const Topology> topology = topology_of(config, ranks);
+  CHECK_EQ(topology->ranks(), ranks);
   switch (config.fabric) {
     case FabricKind::kPorts:
       return std::make_unique<HopFabric>(kernel, listener, config, std::move(topology), stream);

@@ -42,7 +42,8 @@ Topology make_full_mesh(int ranks, LinkSpec link);
 // ring.
 Topology make_torus(const std::vector<int>& sizes, LinkSpec link);
 
-// A network's own topology, or where it has none the switch with one port a rank that it then is.
+// A network's own topology, of at least so many ranks, or where it has none the switch with one port a rank that it
+// then is.
 std::shared_ptr<const Topology> topology_of(const NetworkConfig& network, int ranks);
 
 }  // namespace rehearse

@@ -36,7 +36,6 @@ std::string json_text(const Scenario& scenario, const Estimate& estimate) {
   json["units"] = estimate.units;
   json["communication_at_start"] = traffic_json(estimate.start);
   json["communication_per_step"] = traffic_json(estimate.step);
-  if (estimate.step_as_by_rings) json["communication_per_step_as_by"] = "rings";
   json["memory_per_rank"] = Json{{"parameters", estimate.parameter_bytes.count()},
                                  {"gradients", estimate.gradient_bytes.count()},
                                  {"optimizer", estimate.optimizer_bytes.count()},
@@ -71,9 +70,6 @@ std::string report(const Scenario& scenario, const Estimate& estimate, const Sty
   add_traffic(communication, "step", estimate.step);
   out += section_title("Communication of all ranks, by formula; checkpoints apart", style);
   out += communication.text(style);
-  if (estimate.step_as_by_rings) {
-    out += "  Those of a step are what rings would send; the algorithms of this job send others, which a run counts.\n";
-  }
 
   TextTable memory({{"parameters"}, {"gradients"}, {"optimizer"}, {"activations"}, {"total"}});
   memory.add({grouped(estimate.parameter_bytes.count()), grouped(estimate.gradient_bytes.count()),

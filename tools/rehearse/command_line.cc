@@ -16,6 +16,7 @@ namespace rehearse {
 namespace {
 
 constexpr std::uint64_t kMostSeeds = 1'000'000;
+constexpr int kMostJobs = 1024;
 
 namespace po = boost::program_options;
 
@@ -32,6 +33,7 @@ struct Shape {
   bool checks = false;   // --check-determinism
   bool cuts = false;     // --reshard, --set
   bool sweeps = false;   // --sweep, --seeds
+  bool costs = false;    // --sweep, again and again, --jobs, --format csv
   std::size_t arguments = 1;
 };
 
@@ -42,6 +44,7 @@ std::vector<std::string> option_names(const Shape& shape) {
   if (shape.checks) names.emplace_back("--check-determinism");
   if (shape.cuts) names.insert(names.end(), {"--reshard", "--set"});
   if (shape.sweeps) names.insert(names.end(), {"--sweep", "--seeds"});
+  if (shape.costs) names.insert(names.end(), {"--sweep", "--jobs"});
   return names;
 }
 
@@ -60,6 +63,22 @@ Format parse_format(const std::string& command, const std::string& text) {
   refuse(command, "--format: found '" + text + "'; allowed: text, json");
 }
 
+CostFormat parse_cost_format(const std::string& command, const std::string& text) {
+  if (text == "text") return CostFormat::kText;
+  if (text == "json") return CostFormat::kJson;
+  if (text == "csv") return CostFormat::kCsv;
+  refuse(command, "--format: found '" + text + "'; allowed: text, json, csv");
+}
+
+int parse_jobs(const std::string& command, const std::string& text) {
+  int jobs = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), jobs);
+  if (error != std::errc() || end != text.data() + text.size() || jobs < 1 || jobs > kMostJobs) {
+    refuse(command, "--jobs: found '" + text + "'; allowed: a whole number from 1 to " + std::to_string(kMostJobs));
+  }
+  return jobs;
+}
+
 // The words of one command, taken apart.
 struct Parsed {
   bool help = false;
@@ -72,6 +91,9 @@ struct Parsed {
   bool reshard = false;
   Format format = Format::kText;
   std::optional<Sweep> sweep;
+  CostFormat cost_format = CostFormat::kText;
+  std::vector<Sweep> sweeps;
+  int jobs = 1;
 };
 
 Sweep parse_sweep(const std::string& command, const std::string& text) {
@@ -88,6 +110,21 @@ Sweep parse_sweep(const std::string& command, const std::string& text) {
     refuse(command, "--sweep: found '" + text + "'; allowed: a field and its values, as in path=a,b,c");
   }
   return sweep;
+}
+
+void parse_cost_options(const std::string& command, const po::variables_map& values, Parsed& parsed) {
+  if (values.count("sweep") != 0) {
+    for (const std::string& text : values["sweep"].as<std::vector<std::string>>()) {
+      parsed.sweeps.push_back(parse_sweep(command, text));
+      const std::string& path = parsed.sweeps.back().path;
+      const auto same =
+          std::count_if(parsed.sweeps.begin(), parsed.sweeps.end(), [&](const Sweep& one) { return one.path == path; });
+      if (same > 1) refuse(command, "--sweep " + path + " is given more than once; allowed: all its values at once");
+    }
+  }
+  if (values.count("jobs") == 0) return;
+  parsed.jobs = parse_jobs(command, values["jobs"].as<std::string>());
+  if (parsed.sweeps.empty()) refuse(command, "--jobs has no meaning without --sweep");
 }
 
 void parse_seeds(const std::string& command, const std::string& text, Sweep& sweep) {
@@ -133,6 +170,10 @@ po::variables_map read_options(const Shape& shape, const std::vector<std::string
     add("sweep", po::value<std::string>());
     add("seeds", po::value<std::string>());
   }
+  if (shape.costs) {
+    add("sweep", po::value<std::vector<std::string>>()->composing());
+    add("jobs", po::value<std::string>());
+  }
   po::positional_options_description positions;
   positions.add("argument", -1);
   // No guessing from prefixes: a script that works by one would break with the next option.
@@ -161,7 +202,12 @@ Parsed parse(const Shape& shape, const std::vector<std::string>& words) {
   const po::variables_map values = read_options(shape, words);
   parsed.help = values.count("help") != 0;
   if (parsed.help) return parsed;
-  parsed.format = parse_format(shape.command, values["format"].as<std::string>());
+  const auto format = values["format"].as<std::string>();
+  if (shape.costs) {
+    parsed.cost_format = parse_cost_format(shape.command, format);
+  } else {
+    parsed.format = parse_format(shape.command, format);
+  }
   if (values.count("argument") == 0) refuse(shape.command, "needs a " + shape.argument);
   const auto arguments = values["argument"].as<std::vector<std::string>>();
   if (shape.arguments == 1 && arguments.size() > 1) {
@@ -190,7 +236,9 @@ Parsed parse(const Shape& shape, const std::vector<std::string>& words) {
   if (parsed.reshard && parsed.load.overrides.empty()) {
     refuse(shape.command, "--reshard needs to be told how: --set cluster.ranks=M");
   }
-  if (values.count("sweep") != 0) {
+  if (shape.costs) {
+    parse_cost_options(shape.command, values, parsed);
+  } else if (values.count("sweep") != 0) {
     parsed.sweep = parse_sweep(shape.command, values["sweep"].as<std::string>());
     if (values.count("out") != 0 || values.count("check-determinism") != 0 || values.count("seed") != 0) {
       refuse(shape.command, "--sweep takes no --out, --check-determinism or --seed; allowed: --set, --seeds, --format");
@@ -218,7 +266,8 @@ Shape shape_of(const std::string& command) {
   shape.checks = command == "run";
   shape.cuts = command == "resume";
   shape.sweeps = command == "run";
-  shape.loads = command == "run" || command == "check";
+  shape.costs = command == "cost";
+  shape.loads = command == "run" || command == "check" || command == "cost";
   shape.writes = command == "run" || command == "resume";
   return shape;
 }
@@ -255,6 +304,10 @@ Command parse_command_line(const std::vector<std::string>& words) {
     check_reshards(parsed.load.overrides);
     return ResumeCommand{parsed.argument, parsed.reshard, std::move(parsed.load.overrides),
                          parsed.out,      parsed.force,   parsed.format};
+  }
+  if (command == "cost") {
+    return CostCommand{parsed.argument, std::move(parsed.load), parsed.cost_format, std::move(parsed.sweeps),
+                       parsed.jobs};
   }
   if (command == "check") return CheckCommand{parsed.argument, std::move(parsed.load), parsed.format};
   if (command == "replay") return ReplayCommand{parsed.argument, parsed.format};

@@ -63,13 +63,23 @@ struct CheckCommand {
   Format format = Format::kText;
 };
 
+enum class CostFormat { kText, kJson, kCsv };
+
+struct CostCommand {
+  std::string scenario;
+  LoadOptions load;
+  CostFormat format = CostFormat::kText;
+  std::vector<Sweep> sweeps;  // every combination of their values
+  int jobs = 1;               // processes
+};
+
 // Something to print and nothing to do.
 struct PrintCommand {
   std::string text;
 };
 
-using Command =
-    std::variant<RunCommand, ResumeCommand, ReplayCommand, DiffCommand, InspectCommand, CheckCommand, PrintCommand>;
+using Command = std::variant<RunCommand, ResumeCommand, ReplayCommand, DiffCommand, InspectCommand, CheckCommand,
+                             CostCommand, PrintCommand>;
 
 // `words` are the arguments without the program's name, at least one. Throws InputError that says what is wrong and
 // what would be right.

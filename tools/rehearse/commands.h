@@ -17,6 +17,7 @@ ExitCode execute_job(const RunCommand& command, const Scenario& scenario, const 
 ExitCode execute_sweep(const RunCommand& command, Console& console);
 ExitCode execute_resume(const ResumeCommand& command, Console& console);
 ExitCode execute_check(const CheckCommand& command, Console& console);
+ExitCode execute_cost(const CostCommand& command, Console& console);
 ExitCode execute_replay(const ReplayCommand& command, Console& console);
 ExitCode execute_diff(const DiffCommand& command, Console& console);
 ExitCode execute_inspect(const InspectCommand& command, Console& console);

@@ -1,10 +1,12 @@
 #include "tools/rehearse/estimate.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <string>
 
 #include "core/base/error.h"
+#include "core/comm/traffic_formulas.h"
 #include "core/model/activations.h"
 #include "core/model/cost.h"
 #include "core/model/layout.h"
@@ -17,8 +19,8 @@
 namespace rehearse {
 namespace {
 
-// Loss, sum of squares, non-finite elements and tokens.
-constexpr std::int64_t kSumsBytes = 4 * 8;
+// Doubles of a rank: loss, sum of squares, non-finite elements and tokens.
+constexpr std::int64_t kSums = 4;
 
 // What one rank takes fits 64 bits, or the loader refused it; what 65,536 ranks take may not.
 std::int64_t checked(__int128 value, const Scenario& scenario, const char* what) {
@@ -27,13 +29,14 @@ std::int64_t checked(__int128 value, const Scenario& scenario, const char* what)
                    " of so many ranks of this model would be 2^63 or more; take fewer, or a smaller model");
 }
 
-Traffic traffic(const Scenario& scenario, Operation operation, std::int64_t calls, __int128 messages, __int128 bytes) {
-  Traffic one;
-  one.operation = operation;
-  one.calls = calls;
-  one.messages = checked(messages, scenario, "the messages");
-  one.bytes = Bytes(checked(bytes, scenario, "the bytes sent by all"));
-  return one;
+// One call more.
+void add(Traffic& sum, const CollectiveTraffic& call) {
+  ++sum.calls;
+  if (__builtin_add_overflow(sum.messages, call.messages, &sum.messages) ||
+      call.bytes.count() > std::numeric_limits<std::int64_t>::max() - sum.bytes.count()) {
+    throw InputError("the messages or bytes of a step would be 2^63 or more; take fewer ranks, or a smaller model");
+  }
+  sum.bytes += call.bytes;
 }
 
 double flops_of_a_step(const Scenario& scenario, int stages) {
@@ -49,11 +52,13 @@ double flops_of_a_step(const Scenario& scenario, int stages) {
   return flops * static_cast<double>(share.microbatches) * scenario.ranks;
 }
 
-// Direct exchanges send as many messages and bytes as rings do.
-bool sends_as_rings(const CollectiveChoice& choice) {
-  return choice.all_reduce == AllReduceAlgorithm::kRing &&
-         choice.reduce_scatter != ReduceScatterAlgorithm::kRecursiveHalving &&
-         choice.all_gather != AllGatherAlgorithm::kRecursiveDoubling;
+// A call on each unit.
+using TrafficOf = std::function<CollectiveTraffic(std::int64_t elements, DType dtype)>;
+Traffic of_units(const UnitPlan& plan, DType dtype, Operation operation, const TrafficOf& traffic_of) {
+  Traffic sum;
+  sum.operation = operation;
+  for (const Unit& unit : plan.units()) add(sum, traffic_of(unit.padded_numel, dtype));
+  return sum;
 }
 
 }  // namespace
@@ -65,23 +70,31 @@ Estimate estimate(const Scenario& scenario) {
   const UnitPlan plan(layout, train.bucket_bytes / element, scenario.ranks);
   const std::int64_t ranks = scenario.ranks;
   const auto units = static_cast<std::int64_t>(plan.units().size());
-  const __int128 pairs = static_cast<__int128>(ranks) * (ranks - 1);
-  const __int128 whole = static_cast<__int128>(ranks - 1) * element * plan.padded_total();
-
   Estimate result;
   result.parameters = layout.total();
   result.padded_parameters = plan.padded_total();
   result.units = units;
-  result.start.push_back(traffic(scenario, Operation::kBroadcast, units, units * (ranks - 1), whole));
+  const CollectiveChoice& choice = train.collectives;
+  const int n = scenario.ranks;
+  result.start.push_back(of_units(plan, train.dtype, Operation::kBroadcast, [&](std::int64_t count, DType dtype) {
+    return broadcast_traffic(BroadcastAlgorithm::kBinomial, n, count, dtype);
+  }));
+  Traffic gathers;
+  gathers.operation = Operation::kAllGather;
   if (train.zero_stage == 0) {
-    result.step.push_back(traffic(scenario, Operation::kAllReduce, units, 2 * units * pairs, 2 * whole));
-    result.step.push_back(traffic(scenario, Operation::kAllGather, 1, pairs, kSumsBytes * pairs));
+    result.step.push_back(of_units(plan, train.dtype, Operation::kAllReduce, [&](std::int64_t count, DType dtype) {
+      return all_reduce_traffic(choice.all_reduce, n, count, dtype, choice.options);
+    }));
   } else {
-    result.step.push_back(traffic(scenario, Operation::kReduceScatter, units, units * pairs, whole));
-    result.step.push_back(
-        traffic(scenario, Operation::kAllGather, units + 1, (units + 1) * pairs, whole + kSumsBytes * pairs));
+    result.step.push_back(of_units(plan, train.dtype, Operation::kReduceScatter, [&](std::int64_t count, DType dtype) {
+      return reduce_scatter_traffic(choice.reduce_scatter, n, count, dtype);
+    }));
+    gathers = of_units(plan, train.dtype, Operation::kAllGather, [&](std::int64_t count, DType dtype) {
+      return all_gather_traffic(choice.all_gather, n, count, dtype);
+    });
   }
-  result.step_as_by_rings = !sends_as_rings(train.collectives);
+  add(gathers, all_gather_traffic(AllGatherAlgorithm::kRing, n, kSums * ranks, DType::kFloat64));
+  result.step.push_back(gathers);
   result.parameter_bytes = Bytes(element * plan.padded_total());
   const std::int64_t recompute_every = train.guards.recompute_every;
   result.gradient_bytes = Bytes(result.parameter_bytes.count() * (recompute_every > 0 ? 2 : 1));

@@ -17,11 +17,11 @@ struct Traffic {
   Bytes bytes;
 };
 
-// What a scenario takes, by formula. With N ranks, P parameters in units padded to 16 N, s bytes an element:
-//   a step, zero_stage 1   reduce_scatter and all_gather of each unit: N (N - 1) messages, (N - 1) s P bytes each;
-//                          all_gather of four doubles a rank: N (N - 1) messages, 32 N (N - 1) bytes
-//   a step, zero_stage 0   all_reduce of each unit: 2 N (N - 1) messages, 2 (N - 1) s P bytes; the same all_gather
-//   the start              broadcast of each unit: N - 1 messages, (N - 1) s P bytes
+// What a scenario takes, by formula: the messages and bytes of core/comm/traffic_formulas.h for the algorithms of its
+// collectives, on parameters in units padded to 16 N.
+//   a step, zero_stage 1   reduce_scatter and all_gather of each unit; an all_gather of four doubles a rank, by a ring
+//   a step, zero_stage 0   all_reduce of each unit; the same all_gather
+//   the start              broadcast of each unit
 // Saving and loading checkpoints, what guards ask for beside the sums, and messages in flight, are not in it.
 struct Estimate {
   std::int64_t parameters = 0;
@@ -29,8 +29,6 @@ struct Estimate {
   std::int64_t units = 0;
   std::vector<Traffic> start;
   std::vector<Traffic> step;
-  // The job has an algorithm that sends other messages than a ring, for which `step` is what rings would send.
-  bool step_as_by_rings = false;
   // Of a rank.
   Bytes parameter_bytes;
   Bytes gradient_bytes;

@@ -13,6 +13,7 @@ usage: rehearse COMMAND ...
   run SCENARIO            run a scenario and say what came of it
   resume CHECKPOINT_DIR   continue a run from a checkpoint on disk, to the same bytes
   check SCENARIO          is it valid, what would it send and hold, how long would it take; nothing is run
+  cost SCENARIO           what its steps cost: communication, beside formulas; busy links, critical path, price
   replay DIR              run again what a run recorded in DIR, and stop at the first event that differs
   diff A B                the first event and the first number in which two runs, checkpoints or tensor files differ
   inspect PATH            look into a checkpoint (every hash verified), a tensor file or a scenario
@@ -102,6 +103,27 @@ examples:
   rehearse check scenarios/capstone.textproto --set cluster.ranks=64
 )";
 
+constexpr const char* kCost =
+    R"(usage: rehearse cost SCENARIO [--seed N] [--set PATH=VALUE]... [--format text|json|csv]
+       rehearse cost SCENARIO --sweep PATH=A,B,C [--sweep PATH=D,E]... [--jobs N] [...]
+
+Runs the scenario without its numbers (mode COST: the same messages and times) and says what its steps cost: what of a
+step is computing, hidden and exposed communication and waiting; every collective's messages, bytes and time beside the
+closed form of its algorithm, computed from the scenario's numbers alone, and why they differ; algbw and busbw as
+nccl-tests define them; the busiest links; the critical path; rank-hours, and with cluster.price_per_rank_hour their
+price. Expectations are not judged.
+
+  --sweep PATH=A,B,C  a row for each of these values of a field; of several sweeps for every combination of values
+  --jobs N            runs them in N processes; the output is the same
+  --format csv        a line for each collective, or for each combination of a sweep
+
+examples:
+  rehearse cost scenarios/capstone.textproto
+  rehearse cost scenarios/oversubscribed_tree.textproto --format json
+  rehearse cost scenarios/ddp.textproto --sweep cluster.network.bandwidth=25Gbps,100Gbps,400Gbps
+  rehearse cost scenarios/ddp.textproto --sweep cluster.ranks=2,4,8 --sweep cluster.network.latency=1us,50us --jobs 2
+)";
+
 constexpr const char* kReplay = R"(usage: rehearse replay DIR [--format text|json]
 
 Runs again what a run with --out recorded in DIR and compares every event and every state with DIR/events.bin as it
@@ -147,7 +169,7 @@ examples:
 }  // namespace
 
 const std::vector<std::string>& command_names() {
-  static const std::vector<std::string> kNames = {"run", "resume", "check", "replay", "diff", "inspect"};
+  static const std::vector<std::string> kNames = {"run", "resume", "check", "cost", "replay", "diff", "inspect"};
   return kNames;
 }
 
@@ -157,6 +179,7 @@ std::string command_help(std::string_view command) {
   if (command == "run") return kRun;
   if (command == "resume") return kResume;
   if (command == "check") return kCheck;
+  if (command == "cost") return kCost;
   if (command == "replay") return kReplay;
   if (command == "diff") return kDiff;
   CHECK(command == "inspect");

@@ -24,6 +24,8 @@ int execute(const std::vector<std::string>& words, Console& console) {
     code = execute_resume(*resume, console);
   } else if (const auto* check = std::get_if<CheckCommand>(&command)) {
     code = execute_check(*check, console);
+  } else if (const auto* cost = std::get_if<CostCommand>(&command)) {
+    code = execute_cost(*cost, console);
   } else if (const auto* replay = std::get_if<ReplayCommand>(&command)) {
     code = execute_replay(*replay, console);
   } else if (const auto* diff = std::get_if<DiffCommand>(&command)) {

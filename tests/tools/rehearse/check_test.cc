@@ -59,45 +59,11 @@ TEST(Check, ItsFormulasAreWhatARunCounts) {
   std::printf("%d layouts were compared\n", cases);
 }
 
-// The report and the JSON of a job whose collectives are set so.
-std::pair<std::string, Json> checked_with(const std::string& path, const std::vector<std::string>& settings) {
-  std::vector<std::string> words = {"check", path};
-  for (const std::string& setting : settings) words.insert(words.end(), {"--set", setting});
-  std::string text = rehearse(words).out;
-  words.insert(words.end(), {"--format", "json"});
-  return {std::move(text), parse_json(rehearse(words).out)};
-}
-
-TEST(Check, SaysWhereItsFormulasAreThoseOfRings) {
-  TemporaryDirectory folder;
-  const std::string path = folder / "small.textproto";
-  write_file(path, small_scenario_with("expect { final_step: 6 }"));
-  const auto expect_said = [&](bool said, std::vector<std::string> settings) {
-    settings.push_back("cluster.ranks=4");
-    settings.push_back("cluster.ranks_per_host=2");
-    const auto [text, json] = checked_with(path, settings);
-    EXPECT_EQ(text.find("are what rings would send") != std::string::npos, said) << settings.front() << text;
-    EXPECT_EQ(json.contains("communication_per_step_as_by"), said) << settings.front() << json;
-  };
-  for (const char* algorithm :
-       {"HALVING_DOUBLING", "RECURSIVE_DOUBLING", "BINOMIAL_TREE", "DOUBLE_BINARY_TREE", "HIERARCHICAL"}) {
-    expect_said(true, {std::string("train.collectives.all_reduce=") + algorithm, "train.zero_stage=0"});
-  }
-  expect_said(true, {"train.collectives.reduce_scatter=RECURSIVE_HALVING", "train.zero_stage=1"});
-  expect_said(true, {"train.collectives.all_gather=RECURSIVE_DOUBLING", "train.zero_stage=1"});
-  expect_said(false, {"train.zero_stage=0"});
-  expect_said(false, {"train.zero_stage=1"});
-}
-
-TEST(Check, DirectExchangesSendWhatItSays) {
-  TemporaryDirectory folder;
-  const std::string path = folder / "small.textproto";
-  write_file(path, small_scenario_with("expect { final_step: 6 }"));
-  const std::vector<std::string> set = {"--set",    "cluster.ranks=3",
-                                        "--set",    "train.zero_stage=1",
-                                        "--set",    "train.collectives.reduce_scatter=DIRECT",
-                                        "--set",    "train.collectives.all_gather=DIRECT",
-                                        "--format", "json"};
+// What check says of a job, and what running it gives.
+void expect_sends_what_check_says(const std::string& path, const std::vector<std::string>& settings) {
+  std::vector<std::string> set;
+  for (const std::string& setting : settings) set.insert(set.end(), {"--set", setting});
+  set.insert(set.end(), {"--format", "json"});
   std::vector<std::string> check_words = {"check", path};
   std::vector<std::string> run_words = {"run", path};
   check_words.insert(check_words.end(), set.begin(), set.end());
@@ -107,8 +73,33 @@ TEST(Check, DirectExchangesSendWhatItSays) {
   ASSERT_FALSE(run["communication"].empty());
   for (const Json& row : run["communication"]) {
     const auto [messages, bytes] = expected[row["operation"]];
-    EXPECT_EQ(row["messages"], messages) << row;
-    EXPECT_EQ(row["bytes"], bytes) << row;
+    EXPECT_EQ(row["messages"], messages) << settings.front() << row;
+    EXPECT_EQ(row["bytes"], bytes) << settings.front() << row;
+  }
+}
+
+TEST(Check, CountsTheMessagesOfEveryAlgorithm) {
+  TemporaryDirectory folder;
+  const std::string path = folder / "small.textproto";
+  write_file(path, small_scenario_with("expect { final_step: 6 }"));
+  for (const char* ranks : {"4", "6"}) {
+    const std::vector<std::string> cluster = {std::string("cluster.ranks=") + ranks, "cluster.ranks_per_host=2"};
+    const auto expect_equal = [&](std::vector<std::string> settings) {
+      settings.insert(settings.end(), cluster.begin(), cluster.end());
+      expect_sends_what_check_says(path, settings);
+    };
+    for (const char* algorithm :
+         {"HALVING_DOUBLING", "RECURSIVE_DOUBLING", "BINOMIAL_TREE", "DOUBLE_BINARY_TREE", "HIERARCHICAL", "AUTO"}) {
+      expect_equal({std::string("train.collectives.all_reduce=") + algorithm, "train.zero_stage=0"});
+    }
+    expect_equal(
+        {"train.collectives.all_reduce=DOUBLE_BINARY_TREE", "train.zero_stage=0", "train.collectives.segment=1KiB"});
+    for (const char* algorithm : {"RECURSIVE_HALVING", "DIRECT", "AUTO"}) {
+      expect_equal({std::string("train.collectives.reduce_scatter=") + algorithm, "train.zero_stage=1"});
+    }
+    for (const char* algorithm : {"RECURSIVE_DOUBLING", "DIRECT", "AUTO"}) {
+      expect_equal({std::string("train.collectives.all_gather=") + algorithm, "train.zero_stage=1"});
+    }
   }
 }
 
