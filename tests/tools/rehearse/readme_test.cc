@@ -71,12 +71,9 @@ TEST_F(Readme, ItsCommandsWork) {
   EXPECT_GE(ran, 4);
 }
 
-TEST_F(Readme, ItsOutputIsWhatTheCapstonePrints) {
-  const std::vector<std::string> shown = text_block_with(readme_, "RESUME VERIFIED");
-  ASSERT_FALSE(shown.empty()) << "README.md shows no ```text block with RESUME VERIFIED";
-  const std::vector<std::string> printed = lines_of(rehearse({"run", "scenarios/capstone.textproto"}).out);
-  // In order, and nothing left out but where a line "[...]" says so; wall time and the binary's path are another day's.
-  std::size_t at = 0;
+// In order, and nothing left out but where a line "[...]" says so; wall time and the binary's path are another day's.
+// `printed` may go on for more lines before the first one that is shown.
+void expect_shown(const std::vector<std::string>& shown, const std::vector<std::string>& printed, std::size_t at) {
   bool skipping = false;
   for (const std::string& line : shown) {
     if (line == "[...]") {
@@ -87,7 +84,7 @@ TEST_F(Readme, ItsOutputIsWhatTheCapstonePrints) {
       while (at < printed.size() && printed[at] != line) ++at;
       skipping = false;
     }
-    ASSERT_LT(at, printed.size()) << "the capstone does not print: " << line;
+    ASSERT_LT(at, printed.size()) << "not printed: " << line;
     const bool varies = line.find("of wall time") != std::string::npos || line.starts_with("  repeat");
     if (!varies) {
       EXPECT_EQ(printed[at], line);
@@ -95,6 +92,20 @@ TEST_F(Readme, ItsOutputIsWhatTheCapstonePrints) {
     ++at;
   }
   EXPECT_TRUE(skipping || at == printed.size()) << "the README leaves out: " << printed[at];
+}
+
+TEST_F(Readme, ItsOutputIsWhatTheCapstonePrints) {
+  const std::vector<std::string> shown = text_block_with(readme_, "RESUME VERIFIED");
+  ASSERT_FALSE(shown.empty()) << "README.md shows no ```text block with RESUME VERIFIED";
+  expect_shown(shown, lines_of(rehearse({"run", "scenarios/capstone.textproto"}).out), 0);
+}
+
+TEST_F(Readme, ItsCostsAreWhatCostPrints) {
+  const std::vector<std::string> shown = text_block_with(readme_, "Critical path of step");
+  ASSERT_FALSE(shown.empty()) << "README.md shows no ```text block of rehearse cost";
+  const std::vector<std::string> printed = lines_of(rehearse({"cost", "scenarios/ddp.textproto"}).out);
+  const auto first = std::find(printed.begin(), printed.end(), shown.front());
+  expect_shown(shown, printed, static_cast<std::size_t>(first - printed.begin()));
 }
 
 }  // namespace
