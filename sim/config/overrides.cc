@@ -47,8 +47,10 @@ class Override {
         set(*message, field, step);
         return;
       }
-      const std::string names = suggestion("", field_names(*field.message_type()));
-      if (last) fail("'" + done + "' is a group of fields; set one of them, " + names);
+      if (last) {
+        set_empty(*message, field, done);
+        return;
+      }
       message = enter(*message, field, step, done);
       rest.remove_prefix(dot + 1);
     }
@@ -105,6 +107,20 @@ class Override {
     const std::string problem = set_field(message, field, token);
     if (!problem.empty()) fail(problem);
     origins_.set(path_, option_);
+  }
+
+  // The whole group anew, with nothing written in it: what takes the place of another one of its oneof.
+  void set_empty(Message& message, const FieldDescriptor& field, const std::string& path) {
+    if (value_ != "{}" || field.is_repeated()) {
+      const std::vector<std::string> names = field_names(*field.message_type());
+      fail("'" + path + "' is a group of fields; " +
+           (names.empty() ? std::string() : "set one of them, " + suggestion("", names) + "; ") +
+           (field.is_repeated() ? "it is a list" : "{} is the group with nothing written in it"));
+    }
+    const Reflection& access = *message.GetReflection();
+    access.ClearField(&message, &field);
+    access.MutableMessage(&message, &field);
+    origins_.set(path, option_);
   }
 
   std::string option_;

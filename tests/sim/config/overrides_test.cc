@@ -36,6 +36,26 @@ TEST(Overrides, ReplaceTheOtherFieldOfAOneof) {
   EXPECT_EQ(load_text(text, {"cluster.device.flops=1TFLOPS"}).device.rate.per_second(), 1'000'000'000'000);
 }
 
+TEST(Overrides, ChooseAGroupThatHasNoFields) {
+  const std::string torus =
+      good_with("network { latency: \"5us\" }", "network { latency: \"5us\" topology { torus { x: 2 y: 2 } } }");
+  const Scenario ring = load_text(torus, {"cluster.network.topology.ring={}"});
+  EXPECT_EQ(ring.text.find("torus"), std::string::npos);
+  EXPECT_NE(ring.text.find("ring {"), std::string::npos);
+  EXPECT_EQ(load_text(ring.text).text, ring.text);
+  EXPECT_NE(load_text(kGoodScenario, {"cluster.network.topology.full_mesh={}"}).text.find("full_mesh"),
+            std::string::npos);
+}
+
+TEST(Overrides, WriteAGroupAnew) {
+  EXPECT_EQ(load_text(kGoodScenario, {"cluster.network={}"}).network.latency, Duration::microseconds(5));
+  EXPECT_EQ(load_text(kGoodScenario, {"cluster.network.latency=7us", "cluster.network={}"}).network.latency,
+            Duration::microseconds(5));
+  EXPECT_EQ(error_of(kGoodScenario, {"cluster.device.slowdown[0]={}"}),
+            "--set cluster.device.slowdown[0]={}: 'cluster.device.slowdown[0]' is a group of fields; set one of them, "
+            "allowed: rank, factor; it is a list");
+}
+
 TEST(Overrides, CountAsWrittenInTheHashes) {
   EXPECT_EQ(load_text(kGoodScenario, {"train.steps=40"}).scenario_sha256,
             load_text(good_with("steps: 20", "steps: 40")).scenario_sha256);
@@ -80,7 +100,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadOverride{"EnumName", "train.adam.decay=MATRICS", "found 'MATRICS'; did you mean 'MATRICES'?"},
         BadOverride{"Group", "checkpoint=10",
                     "'checkpoint' is a group of fields; set one of them, allowed: every_steps, every, asynchronous, "
-                    "keep, tiers"},
+                    "keep, tiers; {} is the group with nothing written in it"},
         BadOverride{"FieldOfAValue", "train.steps.x=1", "train.steps is a value and has no fields"},
         BadOverride{"ListWithoutIndex", "cluster.device.slowdown.factor=2",
                     "'slowdown' is a list of 0; allowed: slowdown[0], where the last adds an element"},

@@ -49,6 +49,14 @@ TEST(PickedCollectives, AreRingsWhereNothingTakesTime) {
             AllReduceAlgorithm::kRing);
 }
 
+// A network may be made for the ranks that a job once had.
+TEST(PickedCollectives, ArePickedOnTheNetworkOfMoreRanks) {
+  const Scenario fewer =
+      load_text(kWhole, {"train.data_ranks=8", "cluster.ranks_per_host=2", "cluster.network.topology.hosts.latency=1us",
+                         "cluster.network.topology.hosts.bandwidth=400Gbps"});
+  EXPECT_EQ(fewer.picked.size(), 1u);
+}
+
 TEST(PickedCollectives, SayWhatTheyWerePickedFrom) {
   const Scenario whole = load_text(kWhole, kFar);
   ASSERT_EQ(whole.picked.size(), 1u);
