@@ -6,9 +6,9 @@
 
 namespace rehearse {
 
-// Element types of buffers and tensor files. A parameter everywhere from the start, so that fp16 and bf16 only add
-// values.
-enum class DType : std::uint8_t { kFloat32, kFloat64, kInt32 };
+// Element types of buffers and tensor files. The two of 16 bits are types of sizes and times alone: nothing computes
+// with them yet, so that only buffers without elements (cost-only mode) have them.
+enum class DType : std::uint8_t { kFloat32, kFloat64, kInt32, kBFloat16, kFloat16 };
 
 constexpr std::int64_t size_of(DType dtype) {
   switch (dtype) {
@@ -18,6 +18,9 @@ constexpr std::int64_t size_of(DType dtype) {
       return 8;
     case DType::kInt32:
       return 4;
+    case DType::kBFloat16:
+    case DType::kFloat16:
+      return 2;
   }
   check_failed(__FILE__, __LINE__, "unknown dtype");
 }
@@ -31,6 +34,10 @@ constexpr const char* name_of(DType dtype) {
       return "F64";
     case DType::kInt32:
       return "I32";
+    case DType::kBFloat16:
+      return "BF16";
+    case DType::kFloat16:
+      return "F16";
   }
   check_failed(__FILE__, __LINE__, "unknown dtype");
 }

@@ -15,6 +15,7 @@ namespace {
 // First byte of what went wrong with a load: the rest says it in words.
 constexpr char kRefused = '-';     // damaged, or not this job's
 constexpr char kUnreadable = '!';  // the disk failed, which it may not do another time
+constexpr char kLoaded = '=';      // the rest says what it was, and is the same on all ranks
 
 // Paths of the files in a checkpoint's directory.
 Task<std::set<std::string>> file_paths(Storage& storage, StoragePath directory) {
@@ -65,12 +66,14 @@ Task<Bytes> verify_common_files(Storage& storage, StoragePath directory, const M
   co_return read;
 }
 
-// What a load that failed threw, where another checkpoint may do.
+// What a rank has loaded, or what a load that failed threw, where another checkpoint may do. A disk may show ranks
+// checkpoints of different pasts under one name, each of them whole: so ranks say which manifest theirs has.
 Task<std::string> try_load(RankContext& context, StoragePath directory, LoadRequest request,
                            std::optional<LoadedCheckpoint>& loaded) {
   std::string problem;
   try {
     loaded = co_await load_checkpoint(context, directory, request);
+    problem = kLoaded + loaded->run_state.manifest_sha256;
   } catch (const InputError& error) {
     problem = kRefused + std::string(error.what());
   } catch (const StorageError& error) {
@@ -101,10 +104,20 @@ Task<std::vector<std::int64_t>> candidates(Storage& storage, StoragePath parent,
 std::string merged(const std::vector<std::string>& problems) {
   std::string all;
   char worst = kUnreadable;
+  const auto add = [&all](std::size_t rank, const std::string& what) {
+    all += (all.empty() ? "rank " : "; rank ") + std::to_string(rank) + ": " + what;
+  };
   for (std::size_t rank = 0; rank < problems.size(); ++rank) {
-    if (problems[rank].empty()) continue;
+    if (problems[rank][0] == kLoaded) continue;
     if (problems[rank][0] == kRefused) worst = kRefused;
-    all += (all.empty() ? "rank " : "; rank ") + std::to_string(rank) + ": " + problems[rank].substr(1);
+    add(rank, problems[rank].substr(1));
+  }
+  if (!all.empty()) return worst + all;
+  for (std::size_t rank = 1; rank < problems.size(); ++rank) {
+    if (problems[rank] == problems[0]) continue;
+    // It may see the same another time.
+    worst = kUnreadable;
+    add(rank, "reads another checkpoint of this name than rank 0");
   }
   return all.empty() ? all : worst + all;
 }

@@ -50,8 +50,9 @@ class UnreadableCheckpoint : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// The same on every rank of a job, or on none: where one rank fails, all throw InputError that says which ranks and
-// why; UnreadableCheckpoint, where it was nothing but input/output errors.
+// The same on every rank of a job, or on none: where one rank fails, or they read different checkpoints, all throw
+// InputError that says which ranks and why; UnreadableCheckpoint, where it was nothing but input/output errors, or
+// differences that may go.
 Task<LoadedCheckpoint> load_agreed(RankContext& context, CheckpointCoordinator& coordinator, StoragePath directory,
                                    LoadRequest request);
 

@@ -25,10 +25,10 @@ ParallelLayout layout_from(const JsonValue& value) {
 
 DType dtype_from(const JsonValue& value) {
   const std::string name = value.text();
-  for (const DType dtype : {DType::kFloat32, DType::kFloat64}) {
+  for (const DType dtype : {DType::kFloat32, DType::kFloat64, DType::kBFloat16, DType::kFloat16}) {
     if (name == name_of(dtype)) return dtype;
   }
-  value.refuse("F32 or F64");
+  value.refuse("F32, F64, BF16 or F16");
 }
 
 ScheduleRecord schedule_from(const JsonValue& value) {

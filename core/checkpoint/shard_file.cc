@@ -185,6 +185,10 @@ std::optional<std::int64_t> first_not_finite(DType dtype, std::span<const std::b
       return first_not_finite_of<std::uint32_t>(elements, 0x7f800000);
     case DType::kFloat64:
       return first_not_finite_of<std::uint64_t>(elements, 0x7ff0000000000000);
+    case DType::kBFloat16:
+      return first_not_finite_of<std::uint16_t>(elements, 0x7f80);
+    case DType::kFloat16:
+      return first_not_finite_of<std::uint16_t>(elements, 0x7c00);
     case DType::kInt32:
       return std::nullopt;
   }

@@ -1,8 +1,6 @@
 #include "core/comm/process_group.h"
 
-#include <numeric>
 #include <utility>
-#include <vector>
 
 namespace rehearse {
 
@@ -14,9 +12,8 @@ ProcessGroup::ProcessGroup(RankContext& context, Group group, Duration timeout)
 }
 
 ProcessGroup ProcessGroup::world(RankContext& context, Duration timeout, std::uint32_t id) {
-  std::vector<int> ranks(static_cast<std::size_t>(context.world_size()));
-  std::iota(ranks.begin(), ranks.end(), 0);
-  return ProcessGroup(context, Group(id, context.generation(), std::move(ranks), context.rank()), timeout);
+  const GroupRanks ranks = GroupRanks::every(0, 1, context.world_size());
+  return ProcessGroup(context, Group(id, context.generation(), ranks, context.rank()), timeout);
 }
 
 }  // namespace rehearse

@@ -73,6 +73,8 @@ void reduce_add(BufferView own, const Payload& received) {
     case DType::kFloat64:
       return add_in_place<double>(own, received);
     case DType::kInt32:
+    case DType::kBFloat16:
+    case DType::kFloat16:
       break;
   }
   no_sum_of(own.dtype);
@@ -87,6 +89,8 @@ void reduce_add_in_order(BufferView own, const Payload& received, First first) {
     case DType::kFloat64:
       return add_in_order<double>(own, received, first);
     case DType::kInt32:
+    case DType::kBFloat16:
+    case DType::kFloat16:
       break;
   }
   no_sum_of(own.dtype);
@@ -104,6 +108,8 @@ Payload reduced(PayloadPool& pool, const Payload& received, BufferView own) {
       add_into<double>(sum.second.data(), received, own);
       break;
     case DType::kInt32:
+    case DType::kBFloat16:
+    case DType::kFloat16:
       no_sum_of(own.dtype);
   }
   return std::move(sum.first);

@@ -4,10 +4,13 @@
 
 #include "core/comm/chunks.h"
 #include "core/comm/reduce.h"
+#include "core/comm/ring_schedule.h"
 
 namespace rehearse {
 
-Task<> ring_all_gather(Communicator& comm, Call call, BufferView buffer) {
+namespace {
+
+Task<> gather(Communicator& comm, Call call, BufferView buffer) {
   const int size = call.group->size();
   const int rank = call.group->rank;
   if (size == 1 || buffer.count == 0) co_return;
@@ -24,6 +27,15 @@ Task<> ring_all_gather(Communicator& comm, Call call, BufferView buffer) {
     copy_elements(chunks[chunk], received);
     travelling = std::move(received);
   }
+}
+
+}  // namespace
+
+// Not a coroutine: where buffers have no elements, a rank does not hold the loop's frame.
+Task<> ring_all_gather(Communicator& comm, Call call, BufferView buffer) {
+  const Group& group = *call.group;
+  if (group.size() == 1 || buffer.count == 0 || !is_scheduled(comm, buffer)) return gather(comm, call, buffer);
+  return exchange_around_ring(comm, call, buffer, group.rank, group.size() - 1);
 }
 
 }  // namespace rehearse

@@ -4,10 +4,13 @@
 
 #include "core/comm/chunks.h"
 #include "core/comm/reduce.h"
+#include "core/comm/ring_schedule.h"
 
 namespace rehearse {
 
-Task<> ring_reduce_scatter(Communicator& comm, Call call, BufferView buffer) {
+namespace {
+
+Task<> scatter(Communicator& comm, Call call, BufferView buffer) {
   const int size = call.group->size();
   const int rank = call.group->rank;
   if (size == 1 || buffer.count == 0) co_return;
@@ -29,6 +32,16 @@ Task<> ring_reduce_scatter(Communicator& comm, Call call, BufferView buffer) {
     }
   }
   CHECK_EQ(chunk, rank);
+}
+
+}  // namespace
+
+// Not a coroutine: where buffers have no elements, a rank does not hold the loop's frame.
+Task<> ring_reduce_scatter(Communicator& comm, Call call, BufferView buffer) {
+  const Group& group = *call.group;
+  if (group.size() == 1 || buffer.count == 0 || !is_scheduled(comm, buffer)) return scatter(comm, call, buffer);
+  const int previous = group.rank == 0 ? group.size() - 1 : group.rank - 1;
+  return exchange_around_ring(comm, call, buffer, previous, group.size() - 1);
 }
 
 }  // namespace rehearse

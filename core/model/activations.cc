@@ -13,6 +13,7 @@ namespace {
 constexpr std::int64_t kLargestCount = std::int64_t{1} << 48;
 
 std::int64_t scratch_elements(const ModelConfig& c, std::int64_t batch) {
+  if (!c.is_mini_gpt()) return 0;
   const std::int64_t rows = batch * c.context;
   const std::int64_t e = c.embed;
   std::int64_t most = attention_scratch({batch, c.heads, c.context, c.head_dim()});
@@ -33,24 +34,31 @@ std::int64_t scratch_elements(const ModelConfig& c, std::int64_t batch) {
 
 }  // namespace
 
-std::int64_t activation_elements(const ModelConfig& c, std::int64_t batch) {
+std::int64_t activation_elements(const ModelConfig& c, std::int64_t batch, bool recompute_blocks) {
   validate(c);
   if (batch < 1 || batch >= kLargestCount / c.context) refuse(batch);
   const __int128 rows = batch * c.context;
   const __int128 e = c.embed;
-  const __int128 probabilities = rows * c.heads * c.context;
-  const __int128 kept = (c.layers + 1) * rows * e + c.layers * (rows * (15 * e + 4) + probabilities) +
-                        rows * (e + c.vocab + 2) + rows * 9 * e;
+  const __int128 f = c.ffn_width();
+  const std::int64_t statistics = c.norm == Norm::kLayerNorm ? 2 : 1;
+  const __int128 attention = rows * c.heads * (c.attention == Attention::kFlash ? 1 : c.context);
+  const __int128 block = rows * (4 * e + c.qkv_width() + (c.mlp_inputs() + 1) * f + 2 * statistics) + attention;
+  const std::int64_t kept_blocks = recompute_blocks ? std::min<std::int64_t>(c.layers, 1) : c.layers;
+  const __int128 kept = (c.layers + 1) * rows * e + kept_blocks * block + rows * (e + c.vocab + statistics) +
+                        rows * (2 * e + c.qkv_width() + c.mlp_inputs() * f);
   if (kept >= kLargestCount) refuse(batch);
   return static_cast<std::int64_t>(kept) + scratch_elements(c, batch);
 }
 
 template <class T>
-Activations<T>::Activations(const ModelConfig& config, std::int64_t batch, MemoryAccount* account, Storing storing)
+Activations<T>::Activations(const ModelConfig& config, std::int64_t batch, MemoryAccount* account, Storing storing,
+                            bool recompute_blocks, DType dtype)
     : config_(config),
       batch_(batch),
-      buffer_(account, MemoryKind::kActivations, dtype_of<T>, activation_elements(config, batch), storing) {
+      recompute_blocks_(recompute_blocks),
+      buffer_(account, MemoryKind::kActivations, dtype, activation_elements(config, batch, recompute_blocks), storing) {
   if (!buffer_.has_elements()) return;
+  CHECK(config.is_mini_gpt());
   T* next = buffer_.template as<T>().data();
   const auto take = [&next](std::int64_t count) {
     T* const array = next;
@@ -63,6 +71,10 @@ Activations<T>::Activations(const ModelConfig& config, std::int64_t batch, Memor
   scratch_ = {take(scratch_count), static_cast<std::size_t>(scratch_count)};
   for (std::int64_t i = 0; i <= config.layers; ++i) stream.push_back(take(r * e));
   for (std::int64_t i = 0; i < config.layers; ++i) {
+    if (recompute_blocks && i > 0) {
+      blocks.push_back(blocks.front());
+      continue;
+    }
     Block block{};
     block.ln1 = take(r * e);
     block.qkv = take(r * 3 * e);
@@ -104,17 +116,17 @@ std::vector<ActivationTensor> Activations<T>::named() const {
   for (std::int64_t i = 0; i <= config_.layers; ++i) {
     add("stream." + std::to_string(i), real ? stream[static_cast<std::size_t>(i)] : nullptr, wide);
   }
-  for (std::int64_t i = 0; i < config_.layers; ++i) {
+  for (std::int64_t i = recompute_blocks_ ? config_.layers - 1 : 0; i < config_.layers; ++i) {
     const Block block = real ? blocks[static_cast<std::size_t>(i)] : Block{};
     const std::string prefix = "blocks." + std::to_string(i) + ".";
     add(prefix + "ln1", block.ln1, wide);
-    add(prefix + "qkv", block.qkv, 3 * wide);
+    add(prefix + "qkv", block.qkv, rows() * config_.qkv_width());
     add(prefix + "probs", block.probs, rows() * config_.heads * config_.context);
     add(prefix + "attention", block.attention, wide);
     add(prefix + "middle", block.middle, wide);
     add(prefix + "ln2", block.ln2, wide);
-    add(prefix + "slope", block.slope, 4 * wide);
-    add(prefix + "gelu", block.gelu, 4 * wide);
+    add(prefix + "slope", block.slope, rows() * config_.ffn_width());
+    add(prefix + "gelu", block.gelu, rows() * config_.ffn_width());
   }
   add("ln_f", lnf, wide);
   add("logits", logits, rows() * config_.vocab);

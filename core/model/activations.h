@@ -12,19 +12,25 @@
 
 namespace rehearse {
 
-// Elements an Activations object holds for `batch` sequences. With R = batch * context rows:
-//   scratch           the largest of what the products and attention need (core/tensor/matmul.h, attention.h)
+// Elements an Activations object holds for `batch` sequences. With R = batch * context rows, QKV = E + 2 KV:
+//   scratch           the largest of what the products and attention need (core/tensor/matmul.h, attention.h); none for
+//                     shapes that are not computed
 //   residual stream   (L + 1) R E     block inputs and the last block's output
-//   each block        R (15 E + 4) + batch H T^2
-//                     ln1 out E, qkv 3E, attention out E, after attention E, ln2 out E, GELU slope 4E, GELU out 4E,
+//   each block        R (4 E + QKV + 2 F + 4) + batch H T^2, for the MiniGPT R (15 E + 4) + batch H T^2
+//                     ln1 out E, qkv QKV, attention out E, after attention E, ln2 out E, GELU slope F, GELU out F,
 //                     mean and rstd of two LayerNorms, attention probabilities
+//                     with SwiGLU 3 F: gate, up, product; with RMSNorm rstd alone; with FLASH R H instead of
+//                     probabilities: the logarithm of each row's sum
 //   head              R (E + V + 2)   ln_f out, logits (then probabilities, then their gradient), mean and rstd
-//   backward          R (9 E)         gradients of the stream E and of one block's inner values E + 3E + 4E
-// Throws InputError where the count does not fit 2^48.
-std::int64_t activation_elements(const ModelConfig& config, std::int64_t batch);
+//   backward          R (2 E + QKV + F), for the MiniGPT R (9 E)
+//                     gradients of the stream E and of one block's inner values E + QKV + F; with SwiGLU 2 F
+// Where blocks are recomputed, all of them share the memory of one (Chen et al., arXiv:1604.06174, with each block's
+// input kept). Throws InputError where the count does not fit 2^48.
+std::int64_t activation_elements(const ModelConfig& config, std::int64_t batch, bool recompute_blocks = false);
 
 // One array of them by name, for whoever looks in from outside: "stream.0" to "stream.L", "blocks.i.ln1" (and qkv,
-// probs, attention, middle, ln2, slope, gelu), "ln_f", "logits". What the names mean is said at the arrays below.
+// probs, attention, middle, ln2, slope, gelu), "ln_f", "logits". What the names mean is said at the arrays below. Where
+// blocks are recomputed, of the last block alone: what forward leaves of the others is overwritten.
 struct ActivationTensor {
   std::string name;
   std::byte* data = nullptr;  // null in cost-only mode
@@ -52,20 +58,22 @@ class Activations {
     T* gelu;       // (R, 4E)
   };
 
+  // `dtype` is another one than T's only without elements, as are shapes other than the MiniGPT's.
   Activations(const ModelConfig& config, std::int64_t batch, MemoryAccount* account,
-              Storing storing = Storing::kElements);
+              Storing storing = Storing::kElements, bool recompute_blocks = false, DType dtype = dtype_of<T>);
 
   const ModelConfig& config() const { return config_; }
   std::int64_t batch() const { return batch_; }
   std::int64_t rows() const { return batch_ * config_.context; }
   Bytes bytes() const { return buffer_.bytes(); }
+  bool recomputes_blocks() const { return recompute_blocks_; }
   AttentionShape attention_shape() const { return {batch_, config_.heads, config_.context, config_.head_dim()}; }
   std::span<T> scratch() const { return scratch_; }
   // What the forward pass leaves for the backward pass.
   std::vector<ActivationTensor> named() const;
 
   std::vector<T*> stream;     // L + 1 arrays (R, E): stream[i] enters block i, stream[L] the head
-  std::vector<Block> blocks;  // L
+  std::vector<Block> blocks;  // L; all the same memory where blocks are recomputed
   T* lnf = nullptr;           // (R, E)
   T* lnf_mean = nullptr;      // (R)
   T* lnf_rstd = nullptr;      // (R)
@@ -80,10 +88,12 @@ class Activations {
   double loss = 0;
   int next_forward = 0;
   int next_backward = -1;
+  int kept_block = -1;  // the one whose values stand in the memory that all share, where blocks are recomputed
 
  private:
   ModelConfig config_;
   std::int64_t batch_;
+  bool recompute_blocks_;
   Buffer buffer_;
   std::span<T> scratch_;
 };

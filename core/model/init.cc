@@ -37,6 +37,7 @@ void initialise(const ParameterLayout& layout, const RandomStream& root, const P
   for (int tensor = 0; tensor < static_cast<int>(layout.tensors().size()); ++tensor) {
     const ParameterInfo& info = layout.tensors()[static_cast<std::size_t>(tensor)];
     T* const out = table[tensor];
+    if (out == nullptr) continue;
     RandomStream stream = init.fork(info.name);
     const Rule rule = rule_for(layout, tensor);
     if (rule == Rule::kOnes || rule == Rule::kZeros) {

@@ -1,58 +1,83 @@
 #include "core/model/layout.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/base/check.h"
 
 namespace rehearse {
 
-ParameterLayout::ParameterLayout(const ModelConfig& config) : config_(config) {
+ParameterLayout::ParameterLayout(const ModelConfig& config) : shared_(describe(config)) {}
+
+std::shared_ptr<const ParameterLayout::Shared> ParameterLayout::describe(const ModelConfig& config) {
   validate(config);
+  const auto shared = std::make_shared<Shared>();
+  shared->config = config;
   const std::int64_t e = config.embed;
-  add("tok_embed.weight", {config.vocab, e});
-  add("pos_embed.weight", {config.context, e});
+  shared->add("tok_embed.weight", {config.vocab, e});
+  if (config.positions == Positions::kLearned) shared->add("pos_embed.weight", {config.context, e});
+  shared->embeddings = shared->size();
   for (std::int64_t block = 0; block < config.layers; ++block) {
-    const std::string prefix = "blocks." + std::to_string(block) + ".";
-    add(prefix + "ln1.weight", {e});
-    add(prefix + "ln1.bias", {e});
-    add(prefix + "attn.qkv.weight", {3 * e, e});
-    add(prefix + "attn.proj.weight", {e, e});
-    add(prefix + "ln2.weight", {e});
-    add(prefix + "ln2.bias", {e});
-    add(prefix + "mlp.0.weight", {4 * e, e});
-    add(prefix + "mlp.0.bias", {4 * e});
-    add(prefix + "mlp.2.weight", {e, 4 * e});
-    add(prefix + "mlp.2.bias", {e});
+    shared->add_block("blocks." + std::to_string(block) + ".");
+    if (block == 0) shared->per_block = shared->size() - shared->embeddings;
   }
-  add("ln_f.weight", {e});
-  add("ln_f.bias", {e});
-  add("head.weight", {config.vocab, e});
+  shared->add_norm("ln_f");
+  if (!config.tied_embeddings) shared->add("head.weight", {config.vocab, e});
+  CHECK(parameter_count(config) == shared->total);
+  return shared;
 }
 
-void ParameterLayout::add(std::string name, std::vector<std::int64_t> shape) {
+void ParameterLayout::Shared::add_norm(const std::string& name) {
+  add(name + ".weight", {config.embed});
+  if (config.norm == Norm::kLayerNorm) add(name + ".bias", {config.embed});
+}
+
+void ParameterLayout::Shared::add_block(const std::string& prefix) {
+  const auto add_linear = [&](const std::string& name, std::int64_t outputs, std::int64_t inputs, bool bias) {
+    add(prefix + name + ".weight", {outputs, inputs});
+    if (bias) add(prefix + name + ".bias", {outputs});
+  };
+  const std::int64_t e = config.embed;
+  const std::int64_t f = config.ffn_width();
+  add_norm(prefix + "ln1");
+  add_linear("attn.qkv", config.qkv_width(), e, config.attention_bias);
+  add_linear("attn.proj", e, e, config.attention_bias);
+  add_norm(prefix + "ln2");
+  if (config.mlp == Mlp::kSwiGlu) {
+    add_linear("mlp.gate", f, e, config.mlp_bias);
+    add_linear("mlp.up", f, e, config.mlp_bias);
+    add_linear("mlp.down", e, f, config.mlp_bias);
+  } else {
+    add_linear("mlp.0", f, e, config.mlp_bias);
+    add_linear("mlp.2", e, f, config.mlp_bias);
+  }
+}
+
+void ParameterLayout::Shared::add(std::string name, std::vector<std::int64_t> shape) {
   std::int64_t numel = 1;
   for (const std::int64_t extent : shape) numel *= extent;
-  by_name_.emplace(name, static_cast<int>(tensors_.size()));
-  tensors_.push_back({std::move(name), std::move(shape), total_, numel});
-  total_ += numel;
+  by_name.emplace(name, size());
+  tensors.push_back({std::move(name), std::move(shape), total, numel});
+  total += numel;
 }
 
 int ParameterLayout::find(std::string_view name) const {
-  const auto found = by_name_.find(name);
-  return found == by_name_.end() ? -1 : found->second;
+  const auto found = shared_->by_name.find(name);
+  return found == shared_->by_name.end() ? -1 : found->second;
 }
 
 int ParameterLayout::stage_of(int tensor) const {
-  CHECK(tensor >= 0 && tensor < static_cast<int>(tensors_.size()));
-  if (tensor < kEmbeddings) return 0;
-  return 1 + (tensor - kEmbeddings) / kPerBlock;  // the head's tensors follow the last block's
+  CHECK(tensor >= 0 && tensor < shared_->size());
+  if (tensor < shared_->embeddings) return 0;
+  const std::int64_t block = (tensor - shared_->embeddings) / shared_->per_block;
+  return 1 + static_cast<int>(std::min(block, config().layers));  // the head's tensors follow the last block's
 }
 
 int ParameterLayout::first_tensor(int stage) const {
   CHECK(stage >= 0 && stage <= stages());
   if (stage == 0) return 0;
-  if (stage == stages()) return static_cast<int>(tensors_.size());
-  return kEmbeddings + (stage - 1) * kPerBlock;
+  if (stage == stages()) return shared_->size();
+  return shared_->embeddings + (stage - 1) * shared_->per_block;
 }
 
 }  // namespace rehearse

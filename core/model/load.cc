@@ -45,6 +45,7 @@ void load_parameters(const SafetensorsFile& file, const ParameterLayout& layout,
   for (std::size_t i = 0; i < layout.tensors().size(); ++i) {
     const TensorView& tensor = *file.find(layout.tensors()[i].name);
     T* const out = table[static_cast<int>(i)];
+    if (out == nullptr) continue;
     if (tensor.dtype == DType::kFloat32) {
       copy_elements<float>(tensor, out);
     } else {

@@ -30,6 +30,7 @@ std::vector<int> gradients_final_after(const ParameterLayout& layout, int stage)
 
 template <class T>
 void MiniGpt<T>::check_call(std::span<const std::int32_t> tokens, const Activations<T>& activations) const {
+  CHECK(layout_.config().is_mini_gpt());
   CHECK(activations.config() == layout_.config());
   CHECK_EQ(static_cast<std::int64_t>(tokens.size()), activations.batch() * (layout_.config().context + 1));
 }
@@ -45,6 +46,7 @@ void MiniGpt<T>::forward(int stage, const ParameterTable<const T>& params, std::
                       params[ParameterLayout::kTokens], params[ParameterLayout::kPositions], activations.stream[0]);
   } else if (stage <= c.layers) {
     block_forward(stage - 1, params, activations);
+    activations.kept_block = stage - 1;
   } else {
     CHECK_EQ(stage, stages() - 1);
     head_forward(params, tokens, activations);
@@ -52,6 +54,14 @@ void MiniGpt<T>::forward(int stage, const ParameterTable<const T>& params, std::
   const bool done = stage == stages() - 1;
   activations.next_forward = done ? -1 : stage + 1;
   activations.next_backward = done ? stage : -1;
+}
+
+template <class T>
+void MiniGpt<T>::recompute(int stage, const ParameterTable<const T>& params, Activations<T>& activations) const {
+  CHECK(needs_recompute(stage, activations.recomputes_blocks()));
+  CHECK_EQ(stage, activations.next_backward);
+  block_forward(stage - 1, params, activations);
+  activations.kept_block = stage - 1;
 }
 
 template <class T>
@@ -64,6 +74,7 @@ void MiniGpt<T>::backward(int stage, const ParameterTable<const T>& params, std:
   if (stage == stages() - 1) {
     head_backward(params, tokens, grads, activations, loss_scale);
   } else if (stage > 0) {
+    CHECK(!activations.recomputes_blocks() || activations.kept_block == stage - 1);
     block_backward(stage - 1, params, grads, activations);
   } else {
     embedding_backward(activations.batch(), c.context, c.embed, {tokens.data(), c.context + 1},

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/model/activations.h"
@@ -21,6 +22,8 @@ template <class T>
 class MiniGpt {
  public:
   explicit MiniGpt(const ModelConfig& config) : layout_(config) {}
+  // Of another shape than the MiniGPT's only for its layout: forward and backward are not called.
+  explicit MiniGpt(ParameterLayout layout) : layout_(std::move(layout)) {}
 
   const ParameterLayout& layout() const { return layout_; }
   int stages() const { return layout_.stages(); }
@@ -28,6 +31,14 @@ class MiniGpt {
   // Stages run in order 0, 1, ..., L + 1; after the last, activations.loss is the mean loss over batch x positions.
   void forward(int stage, const ParameterTable<const T>& params, std::span<const std::int32_t> tokens,
                Activations<T>& activations) const;
+
+  // A block's forward again, right before its backward: activations as they were after its forward, bit for bit. Where
+  // the activations recompute blocks, for every block but the last, whose activations are still there.
+  void recompute(int stage, const ParameterTable<const T>& params, Activations<T>& activations) const;
+  // Whether backward of the stage needs that.
+  bool needs_recompute(int stage, bool recompute_blocks) const {
+    return recompute_blocks && stage >= 1 && stage < layout_.config().layers;
+  }
 
   // Stages run in order L + 1, ..., 0 after a whole forward pass with the same parameters and tokens, once. ADDS the
   // gradient of loss_scale * mean loss into the tensors of the stage; loss_scale is 1/M for M accumulated microbatches.

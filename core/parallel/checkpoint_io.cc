@@ -48,19 +48,35 @@ std::vector<UnitRecord> unit_records(const ParameterLayout& layout, const UnitPl
   return records;
 }
 
+// With zero_stage 3, the flat vector on rank 0, unit after unit, so that no rank has more than one whole at a time;
+// nothing elsewhere and in cost-only mode.
 template <class T>
-Payload model_file(const DataParallel<T>& parallel, Storing storing) {
-  const ParameterLayout& layout = parallel.layout();
+Task<std::vector<T>> collect_parameters(RankContext& context, DataParallel<T>& parallel) {
+  std::vector<T> flat;
+  const bool keeps = context.rank() == 0 && context.storing() == Storing::kElements;
+  if (keeps) flat.resize(static_cast<std::size_t>(parallel.layout().total()));
+  for (int unit = 0; unit < static_cast<int>(parallel.plan().units().size()); ++unit) {
+    parallel.open_parameters(unit);
+    co_await parallel.gather_unit(unit);
+    const Unit& info = parallel.plan().units()[static_cast<std::size_t>(unit)];
+    if (keeps) std::copy_n(parallel.parameters()[info.first_tensor], info.numel, flat.begin() + info.flat_offset);
+    parallel.close_parameters(unit);
+  }
+  co_return flat;
+}
+
+template <class T>
+Payload model_file(const ParameterLayout& layout, const ParameterTable<const T>& parameters, DType dtype,
+                   Storing storing) {
   std::vector<TensorView> tensors;
   for (std::size_t t = 0; t < layout.tensors().size(); ++t) {
     const ParameterInfo& info = layout.tensors()[t];
     TensorView view;
     view.name = info.name;
-    view.dtype = dtype_of<T>;
+    view.dtype = dtype;
     view.shape = info.shape;
     if (storing == Storing::kElements) {
-      view.data =
-          std::as_bytes(std::span<const T>(parallel.parameters().tensors[t], static_cast<std::size_t>(info.numel)));
+      view.data = std::as_bytes(std::span<const T>(parameters.tensors[t], static_cast<std::size_t>(info.numel)));
     }
     tensors.push_back(view);
   }
@@ -81,13 +97,14 @@ std::vector<OwnedState> owned_state(DataParallel<T>& parallel) {
 
 template <class T>
 std::shared_ptr<const CheckpointDraft> make_draft(RankContext& context, const DataParallel<T>& parallel,
-                                                  const CheckpointPlan& plan, const TrainCounters& counters) {
+                                                  const ParameterTable<const T>& parameters, const CheckpointPlan& plan,
+                                                  const TrainCounters& counters) {
   auto draft = std::make_shared<CheckpointDraft>();
   Manifest& manifest = draft->manifest;
   manifest.world_size = context.world_size();
   manifest.layout = layout_of(parallel);
   manifest.zero_stage = parallel.zero_stage();
-  manifest.dtype = dtype_of<T>;
+  manifest.dtype = parallel.types().optimizer;
   manifest.step = counters.step;
   manifest.batch_index = counters.batch_index;
   manifest.applied_steps = counters.applied_steps;
@@ -96,7 +113,7 @@ std::shared_ptr<const CheckpointDraft> make_draft(RankContext& context, const Da
   manifest.arithmetic_sha256 = plan.arithmetic_sha256;
   manifest.parameters = parameter_records(parallel.layout());
   manifest.units = unit_records(parallel.layout(), parallel.plan());
-  draft->model = model_file(parallel, context.storing());
+  draft->model = model_file(parallel.layout(), parameters, parallel.types().parameters, context.storing());
   draft->simulated_time = plan.began + context.clock().now().since_start();
   draft->generation = context.generation();
   draft->scenario_sha256 = plan.scenario_sha256;
@@ -112,7 +129,7 @@ LoadRequest request_for(RankContext& context, DataParallel<T>& parallel, const C
   expected.world_size = context.world_size();
   expected.layout = layout_of(parallel);
   expected.zero_stage = parallel.zero_stage();
-  expected.dtype = dtype_of<T>;
+  expected.dtype = parallel.types().optimizer;
   expected.arithmetic_sha256 = plan.arithmetic_sha256;
   expected.parameters = parameter_records(parallel.layout());
   std::vector<FlatRange> wanted;
@@ -185,11 +202,17 @@ Task<SaveRequest> snapshot_training_state(RankContext& context, DataParallel<T>&
   Coordinates coordinates;
   coordinates.data = parallel.rank();
   std::vector<OwnedState> state = owned_state(parallel);
-  ShardSnapshot snapshot = co_await snapshot_shard(context, coordinates, dtype_of<T>, std::move(state));
+  ShardSnapshot snapshot = co_await snapshot_shard(context, coordinates, parallel.types().optimizer, std::move(state));
   SaveRequest request(plan.parent, counters.step, std::move(snapshot));
   request.keep = plan.keep;
   request.keep_also = std::move(keep_also);
-  if (context.rank() == 0) request.draft = make_draft(context, parallel, plan, counters);
+  if (!parallel.shards_parameters()) {
+    if (context.rank() == 0) request.draft = make_draft(context, parallel, parallel.const_parameters(), plan, counters);
+    co_return request;
+  }
+  std::vector<T> flat = co_await collect_parameters(context, parallel);
+  const ParameterTable<const T> whole = table_of_flat<const T>(parallel.layout(), flat.data());
+  if (context.rank() == 0) request.draft = make_draft(context, parallel, whole, plan, counters);
   co_return request;
 }
 

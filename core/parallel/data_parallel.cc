@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "core/base/check.h"
 #include "core/comm/collectives.h"
+#include "core/parallel/unit_view.h"
 #include "core/tensor/elementwise.h"
 #include "core/tensor/reduce.h"
 
@@ -12,6 +14,8 @@ namespace rehearse {
 namespace {
 
 constexpr std::int64_t kSumsPerRank = 4;
+// Of the group that gathers parameters beside others; those of savers are 1 and 2.
+constexpr std::uint32_t kGatherGroup = 3;
 // A multiply-add counts 2: the division and the clip, two moments (3 and 4), the root and the quotient's five.
 constexpr std::int64_t kAdamFlopsPerElement = 16;
 // Squared and added.
@@ -31,60 +35,51 @@ std::span<T> elements_of(const BufferView& view) {
   return {reinterpret_cast<T*>(view.data), static_cast<std::size_t>(view.count)};
 }
 
-// A unit as collectives see it.
-BufferView view_of(std::vector<Buffer>& units, std::size_t unit) {
-  BufferView view(units[unit]);
-  view.unit = static_cast<std::int32_t>(unit);
-  return view;
-}
-
-// What a wrong program passes instead: half of the elements, or the same bytes as another type.
-BufferView with_error(BufferView view, ProgramError error) {
-  if (error == ProgramError::kOtherSize) view.count /= 2;
-  if (error == ProgramError::kOtherType) {
-    const bool wide = view.dtype == DType::kFloat64;
-    view.dtype = wide ? DType::kFloat32 : DType::kFloat64;
-    view.count = wide ? view.count * 2 : view.count / 2;
-  }
-  return view;
-}
-
-std::int64_t whole_unit(const Unit& unit, int) { return unit.padded_numel; }
-std::int64_t held_part(const Unit& unit, int zero_stage) { return zero_stage == 0 ? unit.padded_numel : unit.chunk; }
-
-template <class T>
-ParameterTable<T> table_of_units(const ParameterLayout& layout, const UnitPlan& plan, std::vector<Buffer>& units) {
-  ParameterTable<T> table;
-  for (int tensor = 0; tensor < static_cast<int>(layout.tensors().size()); ++tensor) {
-    Buffer& unit = units[static_cast<std::size_t>(plan.unit_of(tensor))];
-    table.tensors.push_back(unit.has_elements() ? unit.as<T>().data() + plan.offset_in_unit(tensor) : nullptr);
-  }
-  return table;
-}
+// Elements of a unit that a rank keeps, by what they are of.
+std::int64_t kept_of(const Unit& unit, bool sharded) { return sharded ? unit.chunk : unit.padded_numel; }
+std::int64_t kept_parameters(const Unit& unit, int zero_stage) { return kept_of(unit, zero_stage >= 3); }
+std::int64_t kept_gradients(const Unit& unit, int zero_stage) { return kept_of(unit, zero_stage >= 2); }
+std::int64_t kept_optimizer(const Unit& unit, int zero_stage) { return kept_of(unit, zero_stage >= 1); }
 
 }  // namespace
 
 template <class T>
 DataParallel<T>::DataParallel(RankContext& context, const ParameterLayout& layout, int zero_stage,
                               std::int64_t bucket_elements, Decay decay, Duration timeout,
-                              const CollectiveChoice& choice)
+                              const CollectiveChoice& choice, StateTypes types)
     : context_(context),
       layout_(layout),
       zero_stage_(zero_stage),
       choice_(choice),
+      types_(types),
       group_(ProcessGroup::world(context, timeout)),
       plan_(layout, bucket_elements, group_.size()),
-      parameters_(make_buffers(context, MemoryKind::kParameters, dtype_of<T>, plan_, whole_unit, zero_stage)),
-      gradients_(make_buffers(context, MemoryKind::kGradients, dtype_of<T>, plan_, whole_unit, zero_stage)),
-      master_(make_buffers(context, MemoryKind::kOptimizer, dtype_of<T>, plan_, held_part, zero_stage)),
-      m_(make_buffers(context, MemoryKind::kOptimizer, dtype_of<T>, plan_, held_part, zero_stage)),
-      v_(make_buffers(context, MemoryKind::kOptimizer, dtype_of<T>, plan_, held_part, zero_stage)),
+      stage_units_(layout, plan_),
+      parameters_(make_buffers(context, MemoryKind::kParameters, types.parameters, plan_, kept_parameters, zero_stage)),
+      gradients_(make_buffers(context, MemoryKind::kGradients, types.gradients, plan_, kept_gradients, zero_stage)),
+      open_parameters_(plan_.units().size()),
+      open_gradients_(plan_.units().size()),
+      master_(make_buffers(context, MemoryKind::kOptimizer, types.optimizer, plan_, kept_optimizer, zero_stage)),
+      m_(make_buffers(context, MemoryKind::kOptimizer, types.optimizer, plan_, kept_optimizer, zero_stage)),
+      v_(make_buffers(context, MemoryKind::kOptimizer, types.optimizer, plan_, kept_optimizer, zero_stage)),
       sums_(&context.memory(), MemoryKind::kCommunication, DType::kFloat64, kSumsPerRank * group_.size(),
             context.storing()),
-      decay_(plan_.units().size()),
-      parameter_table_(table_of_units<T>(layout, plan_, parameters_)),
-      gradient_table_(table_of_units<T>(layout, plan_, gradients_)) {
-  CHECK(zero_stage == 0 || zero_stage == 1);
+      decay_(plan_.units().size()) {
+  CHECK(zero_stage >= 0 && zero_stage <= 3);
+  if (shards_parameters()) {
+    Group all = group_.group();
+    all.id = kGatherGroup;
+    gather_group_.emplace(context, std::move(all), timeout);
+  }
+  // Thousands of ranks without elements would have thousands of tables of nothing.
+  const std::size_t tensors = context.storing() == Storing::kElements ? layout.tensors().size() : 0;
+  parameter_table_.tensors.resize(tensors);
+  const_parameter_table_.tensors.resize(tensors);
+  gradient_table_.tensors.resize(tensors);
+  for (int unit = 0; unit < static_cast<int>(plan_.units().size()); ++unit) {
+    if (!shards_parameters()) point_parameters_at(unit, parameters_[static_cast<std::size_t>(unit)]);
+    if (!shards_gradients()) point_at(unit, gradients_[static_cast<std::size_t>(unit)], gradient_table_);
+  }
   for (std::size_t u = 0; u < plan_.units().size(); ++u) {
     const Unit& unit = plan_.units()[u];
     const std::int64_t begin = held_offset(unit);
@@ -104,14 +99,13 @@ DataParallel<T>::DataParallel(RankContext& context, const ParameterLayout& layou
 }
 
 template <class T>
-ParameterTable<const T> DataParallel<T>::const_parameters() const {
-  ParameterTable<const T> table;
-  table.tensors.assign(parameter_table_.tensors.begin(), parameter_table_.tensors.end());
-  return table;
-}
-
-template <class T>
-Task<> DataParallel<T>::broadcast_parameters() {
+Task<> DataParallel<T>::start_from(MakeParameters make) {
+  if (shards_parameters()) {
+    for (int unit = 0; unit < static_cast<int>(plan_.units().size()); ++unit) co_await start_unit(unit, make);
+    co_return;
+  }
+  auto fill = [&] { make(parameter_table_); };
+  if (rank() == 0) co_await context_.device().run(ComputeCost(), fill);
   for (std::size_t u = 0; u < parameters_.size(); ++u) {
     const BufferView view = view_of(parameters_, u);
     co_await broadcast(group_, view, 0);
@@ -135,21 +129,16 @@ void DataParallel<T>::copy_master_to_parameters() {
     const Unit& unit = plan_.units()[u];
     const std::span<T> all = parameters_[u].template as<T>();
     const std::span<const T> master = master_[u].template as<T>();
-    std::copy(master.begin(), master.end(), all.begin() + held_offset(unit));
+    const std::int64_t at = zero_stage_ == 0 ? 0 : chunk_at(parameters_[u], unit);
+    std::copy(master.begin(), master.end(), all.begin() + at);
   }
 }
 
 template <class T>
 void DataParallel<T>::zero_gradients() {
-  for (Buffer& unit : gradients_) {
-    if (unit.has_elements()) std::memset(unit.data(), 0, static_cast<std::size_t>(unit.bytes().count()));
+  for (Buffer& unit : shards_gradients() ? open_gradients_ : gradients_) {
+    if (unit.data() != nullptr) std::memset(unit.data(), 0, static_cast<std::size_t>(unit.bytes().count()));
   }
-}
-
-template <class T>
-BufferView DataParallel<T>::unit_gradients(int unit) {
-  const auto u = static_cast<std::size_t>(unit);
-  return BufferView(gradients_[u], 0, plan_.units()[u].numel);
 }
 
 template <class T>
@@ -162,23 +151,6 @@ void DataParallel<T>::zero_moments() {
 }
 
 template <class T>
-Task<> DataParallel<T>::reduce_gradients(ProgramError error) {
-  if (error == ProgramError::kOtherOrder) {
-    const BufferView sums(sums_);
-    co_await all_gather(group_, sums);
-  }
-  for (std::size_t u = 0; u < gradients_.size(); ++u) {
-    if (u == 0 && error == ProgramError::kSkip) continue;
-    const BufferView view = with_error(view_of(gradients_, u), u == 0 ? error : ProgramError::kNone);
-    if (zero_stage_ == 0) {
-      co_await all_reduce(group_, view, choice_.all_reduce, choice_.options);
-    } else {
-      co_await reduce_scatter(group_, view, choice_.reduce_scatter);
-    }
-  }
-}
-
-template <class T>
 Task<StepSums> DataParallel<T>::measure(double loss, double tokens) {
   StepSums sums(loss, 0, 0, tokens);
   std::int64_t elements = 0;
@@ -186,14 +158,13 @@ Task<StepSums> DataParallel<T>::measure(double loss, double tokens) {
   auto work = [&] {
     for (std::size_t u = 0; u < plan_.units().size(); ++u) {
       const Unit& unit = plan_.units()[u];
-      const T* chunk = gradients_[u].template as<T>().data() + rank() * unit.chunk;
+      const T* chunk = gradients_[u].template as<T>().data() + chunk_at(gradients_[u], unit);
       const std::int64_t real = UnitPlan::real_elements(unit, rank());
       sums.sum_of_squares += sum_of_squares(real, chunk);
       sums.nonfinite_elements += static_cast<double>(count_nonfinite(real, chunk));
     }
   };
-  const ComputeCost cost(Flops(kNormFlopsPerElement * elements),
-                         Bytes(elements * static_cast<std::int64_t>(sizeof(T))));
+  const ComputeCost cost(Flops(kNormFlopsPerElement * elements), Bytes(elements * size_of(types_.gradients)));
   co_await context_.device().run(cost, work);
   co_return sums;
 }
@@ -236,9 +207,8 @@ Task<> DataParallel<T>::update(AdamStep step, double divisor, double clip_factor
   }
   auto work = [&] {
     for (std::size_t u = 0; u < plan_.units().size(); ++u) {
-      const Unit& unit = plan_.units()[u];
       const Shard shard = held(static_cast<int>(u));
-      T* g = gradients_[u].template as<T>().data() + held_offset(unit);
+      T* g = held_gradients(u);
       const std::int64_t n = shard.master.count;
       divide_in_place(n, g, static_cast<T>(divisor));
       if (clip_factor != 1.0) scale_in_place(n, g, static_cast<T>(clip_factor));
@@ -247,14 +217,16 @@ Task<> DataParallel<T>::update(AdamStep step, double divisor, double clip_factor
     }
     copy_master_to_parameters();
   };
-  const std::int64_t element_bytes = 5 * static_cast<std::int64_t>(sizeof(T));  // g, master, m, v, parameter
+  // The gradient is read, master weight and moments are read and written, the parameter is written.
+  const std::int64_t element_bytes =
+      size_of(types_.gradients) + 6 * size_of(types_.optimizer) + size_of(types_.parameters);
   const ComputeCost cost(Flops(kAdamFlopsPerElement * elements), Bytes(element_bytes * elements));
   co_await context_.device().run(cost, work);
 }
 
 template <class T>
 Task<> DataParallel<T>::gather_parameters(ProgramError error) {
-  if (zero_stage_ == 0) co_return;
+  if (zero_stage_ == 0 || shards_parameters()) co_return;
   if (error == ProgramError::kOtherOrder) {
     const BufferView next = view_of(gradients_, 0);
     co_await reduce_scatter(group_, next);
@@ -267,64 +239,13 @@ Task<> DataParallel<T>::gather_parameters(ProgramError error) {
 }
 
 template <class T>
-typename DataParallel<T>::Shard DataParallel<T>::shard_of(int unit, std::int64_t begin, std::int64_t end) {
-  const auto u = static_cast<std::size_t>(unit);
-  const std::int64_t count = std::max<std::int64_t>(end - begin, 0);
-  const std::int64_t from = count == 0 ? 0 : begin - held_offset(plan_.units()[u]);
-  Shard shard;
-  shard.offset = begin;
-  shard.master = BufferView(master_[u], from, count);
-  shard.m = BufferView(m_[u], from, count);
-  shard.v = BufferView(v_[u], from, count);
-  return shard;
-}
-
-template <class T>
-typename DataParallel<T>::Shard DataParallel<T>::held(int unit) {
-  const Unit& u = plan_.units()[static_cast<std::size_t>(unit)];
-  return shard_of(unit, held_offset(u), std::min(held_offset(u) + held_count(u), u.numel));
-}
-
-template <class T>
-typename DataParallel<T>::Shard DataParallel<T>::shard_to_save(int unit) {
-  const Unit& u = plan_.units()[static_cast<std::size_t>(unit)];
-  return shard_of(unit, rank() * u.chunk, rank() * u.chunk + UnitPlan::real_elements(u, rank()));
-}
-
-template <class T>
-std::vector<ShardPiece> DataParallel<T>::pieces() {
-  std::vector<ShardPiece> pieces;
-  if (context_.storing() == Storing::kShapeOnly) return pieces;
-  // Units are filled from the end of the flat vector; pieces come in flat order.
-  for (int tensor = 0; tensor < static_cast<int>(layout_.tensors().size()); ++tensor) {
-    const auto u = static_cast<std::size_t>(plan_.unit_of(tensor));
-    const Unit& unit = plan_.units()[u];
-    const std::int64_t begin = plan_.offset_in_unit(tensor);
-    const std::int64_t end = begin + layout_.tensors()[static_cast<std::size_t>(tensor)].numel;
-    const std::int64_t from = std::max(begin, held_offset(unit));
-    const std::int64_t to = std::min(end, held_offset(unit) + held_count(unit));
-    if (from >= to) continue;
-    const auto held_at = (from - held_offset(unit)) * static_cast<std::int64_t>(sizeof(T));
-    ShardPiece piece;
-    piece.tensor = tensor;
-    piece.offset = from - begin;
-    piece.count = to - from;
-    piece.gradients = gradients_[u].data() + from * static_cast<std::int64_t>(sizeof(T));
-    piece.master = master_[u].data() + held_at;
-    piece.m = m_[u].data() + held_at;
-    piece.v = v_[u].data() + held_at;
-    pieces.push_back(piece);
-  }
-  return pieces;
-}
-
-template <class T>
 Task<> DataParallel<T>::restore() {
   auto work = [this] { copy_master_to_parameters(); };
   co_await context_.device().run(ComputeCost(), work);
   co_await gather_parameters();
 }
 
+// data_parallel_units.cc has the other members.
 template class DataParallel<float>;
 template class DataParallel<double>;
 

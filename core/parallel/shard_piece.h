@@ -12,12 +12,15 @@ struct BasicShardPiece {
   int tensor = 0;
   std::int64_t offset = 0;
   std::int64_t count = 0;
-  Byte* gradients = nullptr;  // summed over ranks once they are reduced
+  Byte* parameters = nullptr;  // what this rank gives when parameters are gathered
+  Byte* gradients = nullptr;   // summed over ranks once they are reduced
   Byte* master = nullptr;
   Byte* m = nullptr;
   Byte* v = nullptr;
 
-  operator BasicShardPiece<const std::byte>() const { return {tensor, offset, count, gradients, master, m, v}; }
+  operator BasicShardPiece<const std::byte>() const {
+    return {tensor, offset, count, parameters, gradients, master, m, v};
+  }
 };
 using ShardPiece = BasicShardPiece<std::byte>;
 using ConstShardPiece = BasicShardPiece<const std::byte>;

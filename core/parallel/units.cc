@@ -6,12 +6,11 @@
 
 namespace rehearse {
 
-UnitPlan::UnitPlan(const ParameterLayout& layout, std::int64_t bucket_elements, int shards) : shards_(shards) {
+UnitPlan::UnitPlan(const ParameterLayout& layout, std::int64_t bucket_elements, int shards)
+    : layout_(layout), shards_(shards) {
   CHECK_GT(shards, 0);
   CHECK_GE(bucket_elements, 0);
   const auto& tensors = layout.tensors();
-  unit_of_.resize(tensors.size());
-  offset_in_unit_.resize(tensors.size());
   const std::int64_t multiple = std::int64_t{16} * shards;
   int end = static_cast<int>(tensors.size());
   while (end > 0) {
@@ -27,14 +26,22 @@ UnitPlan::UnitPlan(const ParameterLayout& layout, std::int64_t bucket_elements, 
     unit.flat_offset = tensors[static_cast<std::size_t>(unit.first_tensor)].offset;
     unit.padded_numel = (unit.numel + multiple - 1) / multiple * multiple;
     unit.chunk = unit.padded_numel / shards;
-    for (int tensor = unit.first_tensor; tensor < end; ++tensor) {
-      const auto index = static_cast<std::size_t>(tensor);
-      unit_of_[index] = static_cast<int>(units_.size());
-      offset_in_unit_[index] = tensors[index].offset - unit.flat_offset;
-    }
     end = unit.first_tensor;
     units_.push_back(unit);
   }
+}
+
+int UnitPlan::unit_of(int tensor) const {
+  CHECK(tensor >= 0 && tensor < static_cast<int>(layout_.tensors().size()));
+  // Their first tensors fall from unit to unit.
+  const auto unit = std::partition_point(units_.begin(), units_.end(),
+                                         [tensor](const Unit& one) { return one.first_tensor > tensor; });
+  return static_cast<int>(unit - units_.begin());
+}
+
+std::int64_t UnitPlan::offset_in_unit(int tensor) const {
+  const Unit& unit = units_[static_cast<std::size_t>(unit_of(tensor))];
+  return layout_.tensors()[static_cast<std::size_t>(tensor)].offset - unit.flat_offset;
 }
 
 std::int64_t UnitPlan::real_elements(const Unit& unit, int shard) {

@@ -28,8 +28,8 @@ class UnitPlan {
   const std::vector<Unit>& units() const { return units_; }
   int shards() const { return shards_; }
   // Where a tensor lies.
-  int unit_of(int tensor) const { return unit_of_[static_cast<std::size_t>(tensor)]; }
-  std::int64_t offset_in_unit(int tensor) const { return offset_in_unit_[static_cast<std::size_t>(tensor)]; }
+  int unit_of(int tensor) const;
+  std::int64_t offset_in_unit(int tensor) const;
 
   // Real elements of chunk `shard` of a unit; 0 where it is padding alone.
   static std::int64_t real_elements(const Unit& unit, int shard);
@@ -37,10 +37,10 @@ class UnitPlan {
   std::int64_t padded_total() const;
 
  private:
+  // Shared: every rank has a plan, and nothing in it is as long as the list of tensors.
+  ParameterLayout layout_;
   int shards_;
   std::vector<Unit> units_;
-  std::vector<int> unit_of_;
-  std::vector<std::int64_t> offset_in_unit_;
 };
 
 }  // namespace rehearse

@@ -65,6 +65,10 @@ const char* name_of(CommError::Kind kind) {
   check_failed(__FILE__, __LINE__, "unknown kind of communication error");
 }
 
+void Communicator::start_exchange_all(const Call&, const ExchangeSchedule&, Completion<>) {
+  check_failed(__FILE__, __LINE__, "this communicator takes no schedules");
+}
+
 CommError::CommError(Kind kind, std::uint32_t group_id, std::uint32_t generation, std::uint64_t sequence, int rank,
                      int peer, Operation operation, const std::string& detail)
     : std::runtime_error(describe(kind, group_id, generation, sequence, rank, peer, operation) +

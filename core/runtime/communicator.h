@@ -7,6 +7,7 @@
 #include "core/base/dtype.h"
 #include "core/base/units.h"
 #include "core/runtime/completion.h"
+#include "core/runtime/exchange_schedule.h"
 #include "core/runtime/group.h"
 #include "core/runtime/payload.h"
 
@@ -134,6 +135,17 @@ class Communicator {
         });
   }
 
+  // Whether this transport takes schedules of messages without payload; a collective then need not wake its coroutine
+  // for each of them.
+  virtual bool takes_schedules() const { return false; }
+  // All exchanges of the schedule, one after the other; done when the last is, and fails as the one of them that fails.
+  // Requires takes_schedules(). Both arguments must outlive the operation: make them locals before the co_await
+  // statement.
+  auto exchange_all(const Call& call, const ExchangeSchedule& schedule) {
+    return make_operation<>(
+        [this, &call, &schedule](Completion<> done) { start_exchange_all(call, schedule, std::move(done)); });
+  }
+
   // Fails every operation of `generation` or an older one that is pending or comes later on this rank with kAborted.
   virtual void abort(std::uint32_t generation) = 0;
 
@@ -141,6 +153,7 @@ class Communicator {
   virtual void start_send(const Call& call, int peer, Payload payload, Completion<> done) = 0;
   virtual void start_recv(const Call& call, int peer, Completion<Payload> done) = 0;
   virtual void start_exchange(const Call& call, int to, Payload payload, int from, Completion<Payload> done) = 0;
+  virtual void start_exchange_all(const Call& call, const ExchangeSchedule& schedule, Completion<> done);
 };
 
 }  // namespace rehearse

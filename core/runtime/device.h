@@ -1,7 +1,9 @@
 #pragma once
 
 #include <memory>
+#include <span>
 
+#include "core/base/device_kernel.h"
 #include "core/base/units.h"
 #include "core/runtime/completion.h"
 
@@ -10,9 +12,16 @@ namespace rehearse {
 // What a piece of work asks of a device. FLOPs and bytes touched come from the operation's own formulas.
 struct ComputeCost {
   ComputeCost() = default;
+  // One kernel, element by element; none where both are 0.
   ComputeCost(Flops cost_flops, Bytes cost_bytes) : flops(cost_flops), bytes(cost_bytes) {}
+  // These kernels, one after the other; flops and bytes are their sums. Others own the list, and may share it: it is
+  // read when the work is handed to the device, and not later.
+  ComputeCost(Flops cost_flops, Bytes cost_bytes, std::span<const DeviceKernel> cost_kernels)
+      : flops(cost_flops), bytes(cost_bytes), kernels(cost_kernels) {}
+
   Flops flops;
   Bytes bytes;
+  std::span<const DeviceKernel> kernels;
 };
 
 // A reference to a callable that outlives the call; what device.run is given lives in the awaiting coroutine's frame.

@@ -78,12 +78,10 @@ Digest128 Payload::digest() const {
 
 bool Payload::is_own() const { return block_ == nullptr || block_->pool == nullptr; }
 
-void Payload::retain() {
-  if (block_ != nullptr) ++block_->references;
-}
+void Payload::retain_block() { ++block_->references; }
 
-void Payload::release() {
-  if (block_ == nullptr || --block_->references > 0) return;
+void Payload::release_block() {
+  if (--block_->references > 0) return;
   PayloadPool::Shared* pool = block_->pool;
   if (pool == nullptr) {
     delete std::exchange(block_, nullptr);
@@ -102,9 +100,10 @@ void Payload::release() {
   block_ = nullptr;
 }
 
-PayloadPool::PayloadPool(MemoryAccount* account) : shared_(new Shared{account}) {}
+PayloadPool::PayloadPool(MemoryAccount* account) : account_(account) {}
 
 PayloadPool::~PayloadPool() {
+  if (shared_ == nullptr) return;
   shared_->delete_free_blocks();
   shared_->pool_is_gone = true;
   if (shared_->live_blocks == 0) delete shared_;
@@ -113,6 +112,7 @@ PayloadPool::~PayloadPool() {
 std::pair<Payload, std::span<std::byte>> PayloadPool::make(Bytes size) {
   CHECK_GE(size.count(), 0);
   if (size.count() == 0) return {Payload(), {}};
+  if (shared_ == nullptr) shared_ = new Shared{account_};
   const auto wanted = std::max<std::size_t>(static_cast<std::size_t>(size.count()), kAlignment);
   const int size_class = std::bit_width(wanted - 1);
   CHECK_LT(size_class, kSizeClasses);

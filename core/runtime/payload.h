@@ -57,8 +57,14 @@ class Payload {
   friend class PayloadPool;
   struct Block;
   Payload(Block* block, const std::byte* data, Bytes size) : block_(block), data_(data), size_(size) {}
-  void retain();
-  void release();
+  void retain() {
+    if (block_ != nullptr) retain_block();
+  }
+  void release() {
+    if (block_ != nullptr) release_block();
+  }
+  void retain_block();
+  void release_block();
 
   Block* block_ = nullptr;
   const std::byte* data_ = nullptr;
@@ -84,7 +90,8 @@ class PayloadPool {
  private:
   friend class Payload;
   struct Shared;
-  Shared* shared_;
+  MemoryAccount* account_;
+  Shared* shared_ = nullptr;  // made for the first payload: without payloads, ranks hold nothing
 };
 
 }  // namespace rehearse

@@ -22,6 +22,8 @@ void add_in_place(BufferView dst, BufferView src) {
       add_in_place(dst.count, reinterpret_cast<double*>(dst.data), reinterpret_cast<const double*>(src.data));
       return;
     case DType::kInt32:
+    case DType::kBFloat16:
+    case DType::kFloat16:
       break;
   }
   check_failed(__FILE__, __LINE__, std::string("no addition for ") + name_of(dst.dtype));

@@ -20,8 +20,8 @@ struct StateMemory {
   bool has_numbers() const { return layout != nullptr; }
   const ParameterLayout* layout = nullptr;
   DType dtype = DType::kFloat32;
-  std::vector<std::byte*> parameters;
-  std::vector<std::byte*> gradients;
+  std::vector<std::byte*> parameters;  // null with zero_stage 3; `pieces` has the rank's own parts
+  std::vector<std::byte*> gradients;   // null where zero_stage 2 and 3 have them not whole just now
   std::span<const ShardPiece> pieces;
   std::span<const ActivationTensor> activations;  // of the microbatch that the rank works on
 };

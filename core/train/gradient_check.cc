@@ -20,7 +20,7 @@ GradientCheck<T>::GradientCheck(RankContext& context, const TrainConfig& config,
       tokens_(has_numbers() ? static_cast<std::size_t>(share.sequences * (config.model.context + 1)) : 0) {
   const UnitPlan& plan = parallel.plan();
   for (const Unit& unit : plan.units()) {
-    gradients_.emplace_back(&context.memory(), MemoryKind::kGradients, dtype_of<T>, unit.padded_numel,
+    gradients_.emplace_back(&context.memory(), MemoryKind::kGradients, parallel.types().gradients, unit.padded_numel,
                             context.storing());
   }
   for (int tensor = 0; tensor < static_cast<int>(parallel.layout().tensors().size()); ++tensor) {
@@ -123,7 +123,7 @@ Task<UnitDigests> GradientCheck<T>::compute_again(int rank, std::int64_t batch_i
 
 template <class T>
 ComputeCost GradientCheck<T>::cost_of_digests() const {
-  return ComputeCost(Flops(0), Bytes(parallel_.layout().total() * static_cast<std::int64_t>(sizeof(T))));
+  return ComputeCost(Flops(0), Bytes(parallel_.layout().total() * size_of(parallel_.types().gradients)));
 }
 
 template class GradientCheck<float>;

@@ -58,7 +58,7 @@ class GradientCheck {
   const TokenSource& source_;
   DataParallel<T>& parallel_;
   Microbatch<T>& microbatch_;
-  ParameterTable<const T> parameters_;
+  const ParameterTable<const T>& parameters_;
   std::vector<Buffer> gradients_;  // by unit, placed as DataParallel's
   ParameterTable<T> gradient_table_;
   std::vector<std::int32_t> tokens_;  // of the part that is computed again

@@ -16,11 +16,15 @@
 
 namespace rehearse {
 
-// A rank's tensors as an observer may read them: by tensor index, each of the layout's numel elements of `dtype`.
+// A rank's tensors as an observer may read them: by tensor index, each of the layout's numel elements of `dtype`; null
+// for what is not in the view.
 struct TensorsView {
   const ParameterLayout* layout = nullptr;
   DType dtype = DType::kFloat32;
   std::vector<const std::byte*> tensors;
+  // Parameters that no rank holds whole (zero_stage 3): all tensors are null, and these are the rank's own parts.
+  std::span<const ConstShardPiece> parts;
+  bool is_sharded() const { return !tensors.empty() && tensors.front() == nullptr; }
 
   std::span<const std::byte> bytes(int tensor) const {
     const auto t = static_cast<std::size_t>(tensor);
@@ -86,7 +90,8 @@ class TrainObserver {
   virtual void on_start(int rank, std::int64_t step, const TensorsView& parameters, Digest128 optimizer_state) {
     (void)rank, (void)step, (void)parameters, (void)optimizer_state;
   }
-  // The rank's own gradient of its batch, before it is reduced: `tokens` is (batch, context + 1).
+  // The rank's own gradient of its batch, before it is reduced: `tokens` is (batch, context + 1). Where units are
+  // reduced while backward runs (TrainConfig::overlap, zero_stage 2 and 3), it is told in parts, each gradient once.
   virtual void on_gradients(int rank, std::int64_t step, std::span<const std::int32_t> tokens,
                             const TensorsView& parameters, const TensorsView& gradients) {
     (void)rank, (void)step, (void)tokens, (void)parameters, (void)gradients;

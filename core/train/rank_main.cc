@@ -11,7 +11,8 @@
 #include "core/train/batch_share.h"
 #include "core/train/gradient_check.h"
 #include "core/train/initial_parameters.h"
-#include "core/train/microbatch.h"
+#include "core/train/job_parts.h"
+#include "core/train/passes.h"
 #include "core/train/recovery_points.h"
 #include "core/train/saver.h"
 #include "core/train/state_seal.h"
@@ -28,28 +29,26 @@ class Trainer {
       : context_(context),
         job_(job),
         config_(job.config),
-        model_(config_.model),
-        parallel_(context, model_.layout(), config_.zero_stage,
-                  config_.bucket_bytes / static_cast<std::int64_t>(sizeof(T)), config_.adam.decay,
-                  job.collective_timeout, config_.collectives),
+        model_(layout_of(job)),
+        parallel_(context, model_.layout(), config_.zero_stage, config_.bucket_elements(), config_.adam.decay,
+                  job.collective_timeout, config_.collectives, config_.state_types()),
         share_(share_of_batch(config_, context.world_size())),
-        source_(make_token_source(config_.data, config_.seed, static_cast<int>(data_ranks()), config_.batch,
-                                  config_.model.context, config_.model.vocab)),
-        microbatch_(context, model_, share_.per_microbatch()),
-        parameters_(parallel_.const_parameters()),
+        source_(source_of(job, context.world_size())),
+        passes_(context, model_, parallel_, share_, work_of(job, share_.per_microbatch()), config_),
         parameter_view_(view(parallel_.parameters())),
-        gradient_view_(view(parallel_.gradients())),
         tokens_(has_numbers() ? static_cast<std::size_t>(share_.sequences * sequence_length()) : 0),
         pieces_(parallel_.pieces()),
         const_pieces_(pieces_.begin(), pieces_.end()),
         points_(context, *job.policy, job.checkpoints, job.avoided),
         saver_(context, job, parallel_, points_) {
+    if (parallel_.shards_parameters()) parameter_view_.parts = const_pieces_;
+    passes_.flow().set_listener([this](UnitRange units) { tell_gradients(units); });
     if (has_numbers()) describe_memory();
     if (config_.guards.any()) counters_.guards = GuardHistory();
     if (config_.guards.corruption.has_value()) seal_.emplace(context, parallel_);
     // One rank alone has nobody to ask.
     if (config_.guards.recompute_every > 0 && context.world_size() > 1) {
-      check_.emplace(context, config_, share_, *source_, parallel_, microbatch_);
+      check_.emplace(context, config_, share_, *source_, parallel_, passes_.microbatch());
     }
   }
 
@@ -123,10 +122,15 @@ class Trainer {
     memory_.layout = &model_.layout();
     memory_.dtype = dtype_of<T>;
     for (T* tensor : parallel_.parameters().tensors) memory_.parameters.push_back(reinterpret_cast<std::byte*>(tensor));
-    for (T* tensor : parallel_.gradients().tensors) memory_.gradients.push_back(reinterpret_cast<std::byte*>(tensor));
+    describe_gradients();
     memory_.pieces = pieces_;
-    activations_ = microbatch_.activations().named();
+    activations_ = passes_.microbatch().activations().named();
     memory_.activations = activations_;
+  }
+
+  void describe_gradients() {
+    memory_.gradients.clear();
+    for (T* tensor : parallel_.gradients().tensors) memory_.gradients.push_back(reinterpret_cast<std::byte*>(tensor));
   }
 
   Disturbance* disturbance() const { return job_.disturbance; }
@@ -139,7 +143,9 @@ class Trainer {
 
   void enter(std::int64_t step, Phase phase, bool may_strike = true) {
     context_.tracer().phase(step, phase);
-    if (may_strike && disturbance() != nullptr) disturbance()->strike(moment(step, phase), memory_);
+    if (!may_strike || disturbance() == nullptr) return;
+    if (parallel_.shards_gradients() && has_numbers()) describe_gradients();
+    disturbance()->strike(moment(step, phase), memory_);
   }
 
   static bool goes_back(Reaction reaction) {
@@ -147,8 +153,6 @@ class Trainer {
   }
 
   std::int64_t sequence_length() const { return config_.model.context + 1; }
-
-  std::int64_t data_ranks() const { return config_.data_ranks > 0 ? config_.data_ranks : context_.world_size(); }
 
   // This rank's part of a batch.
   template <class Fill>
@@ -165,9 +169,19 @@ class Trainer {
   }
 
   Task<> start_fresh() {
-    auto work = [this] { make_initial_parameters(config_, model_.layout(), parallel_.parameters()); };
-    if (context_.rank() == 0) co_await context_.device().run(ComputeCost(), work);
-    co_await parallel_.broadcast_parameters();
+    typename DataParallel<T>::MakeParameters make = [this](const ParameterTable<T>& parameters) {
+      make_initial_parameters(config_, model_.layout(), parameters);
+    };
+    co_await parallel_.start_from(std::move(make));
+  }
+
+  // The rank's own gradients of these units, as they are now.
+  void tell_gradients(UnitRange units) {
+    TensorsView gradients = view(parallel_.gradients());
+    for (int t = 0; t < static_cast<int>(gradients.tensors.size()); ++t) {
+      if (!units.contains(parallel_.plan().unit_of(t))) gradients.tensors[static_cast<std::size_t>(t)] = nullptr;
+    }
+    job_.observer->on_gradients(context_.rank(), counters_.step + 1, tokens_, parameter_view_, gradients);
   }
 
   Task<> resume() {
@@ -259,10 +273,6 @@ class Trainer {
     });
   }
 
-  std::span<const std::int32_t> microbatch_tokens(std::int64_t index) const {
-    return microbatch_of(share_, tokens_, index);
-  }
-
   // One step: the batch in equal microbatches, the gradient averaged over ranks, one update where the guards agree.
   Task<Judgement> step() {
     StepReport report;
@@ -272,17 +282,20 @@ class Trainer {
 
     enter(report.step, Phase::kData);
     fetch_tokens();
-    parallel_.zero_gradients();
-    double loss = co_await forward_backward(report.step);
+    const bool checks = check_.has_value() && check_->is_due(report.step);
+    const typename Passes<T>::Enter entering = [&](Phase phase, bool first) { enter(report.step, phase, first); };
+    double loss = co_await passes_.train(tokens_, checks, entering);
     enter(report.step, Phase::kReduce);
     loss *= factor(&Disturbance::loss_factor, report.step, Phase::kReduce);
     const ProgramError error = program_error(report.step, Phase::kReduce);
-    job_.observer->on_gradients(context_.rank(), report.step, tokens_, parameter_view_, gradient_view_);
-    if (check_.has_value() && check_->is_due(report.step)) {
+    tell_gradients(passes_.flow().left());
+    if (checks) {
+      co_await passes_.flow().gather_all();
       report.disputes = co_await check_->run(report.step, report.batch_index);
+      passes_.flow().release_all();
       if (report.disputes.empty()) checked_step_ = report.step;
     }
-    co_await parallel_.reduce_gradients(error);
+    co_await passes_.flow().finish(error);
     const auto tokens = static_cast<double>(share_.sequences * config_.model.context);
     const StepSums own = co_await parallel_.measure(loss, tokens);
     const std::vector<StepSums> sums = co_await parallel_.exchange_sums(own);
@@ -373,33 +386,13 @@ class Trainer {
     finish_step(report);
   }
 
-  // The mean loss of this rank's batch; gradients of it are in parallel_.
-  Task<double> forward_backward(std::int64_t step) {
-    double loss = 0;
-    const double scale = share_.loss_scale();
-    for (std::int64_t i = 0; i < share_.microbatches; ++i) {
-      const std::span<const std::int32_t> tokens = microbatch_tokens(i);
-      // What strikes a phase strikes the first microbatch of it.
-      enter(step, Phase::kForward, i == 0);
-      const double one = co_await microbatch_.forward(parameters_, tokens);
-      loss += one;
-      enter(step, Phase::kBackward, i == 0);
-      co_await microbatch_.backward(parameters_, tokens, parallel_.gradients(), scale);
-    }
-    co_return loss* scale;
-  }
-
   // The loss on the held-out batch, in the same microbatches.
   Task<> evaluate() {
     fetch([this](int rank, std::int64_t index, std::span<std::int32_t> tokens) {
       source_->eval_sequence(rank, index, tokens);
     });
-    double loss = 0;
-    for (std::int64_t i = 0; i < share_.microbatches; ++i) {
-      const double one = co_await microbatch_.forward(parameters_, microbatch_tokens(i));
-      loss += one;
-    }
-    const StepSums own(loss / static_cast<double>(share_.microbatches), 0, 0, 0);
+    const double loss = co_await passes_.measure(tokens_);
+    const StepSums own(loss, 0, 0, 0);
     const std::vector<StepSums> sums = co_await parallel_.exchange_sums(own);
     StepReport report;
     collect(sums, report);
@@ -412,11 +405,9 @@ class Trainer {
   MiniGpt<T> model_;
   DataParallel<T> parallel_;
   BatchShare share_;
-  std::unique_ptr<TokenSource> source_;
-  Microbatch<T> microbatch_;
-  ParameterTable<const T> parameters_;
+  std::shared_ptr<const TokenSource> source_;
+  Passes<T> passes_;
   TensorsView parameter_view_;
-  TensorsView gradient_view_;
   std::vector<std::int32_t> tokens_;  // (batch, context + 1)
   std::vector<ShardPiece> pieces_;
   std::vector<ConstShardPiece> const_pieces_;
@@ -443,7 +434,8 @@ Task<RunResult> run_trainer(RankContext& context, const TrainJob& job) {
 Task<RunResult> rank_main(RankContext& context, const TrainJob& job) {
   CHECK(job.policy != nullptr);
   if (job.config.dtype == DType::kFloat64) return run_trainer<double>(context, job);
-  CHECK(job.config.dtype == DType::kFloat32);
+  // Types that nothing computes with are sizes of what cost-only mode does not have.
+  CHECK(job.config.dtype == DType::kFloat32 || context.storing() == Storing::kShapeOnly);
   return run_trainer<float>(context, job);
 }
 

@@ -1,11 +1,15 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "core/data/token_source.h"
+#include "core/model/cost.h"
+#include "core/model/layout.h"
 #include "core/parallel/checkpoint_io.h"
 #include "core/runtime/rank_context.h"
 #include "core/train/config.h"
@@ -31,6 +35,11 @@ struct TrainJob {
   Duration collective_timeout = kForever;
   TrainObserver* observer = nullptr;
   Disturbance* disturbance = nullptr;  // null: nothing strikes
+  // What ranks would make alike, each for itself, where it is not here: the config's layout, the costs of its stages,
+  // and its data. A rank whose microbatches are others makes its own costs.
+  std::optional<ParameterLayout> layout;
+  std::shared_ptr<const ModelWork> work;
+  std::shared_ptr<const TokenSource> source;
 };
 
 // The part of a CheckpointPlan that the configuration decides: retention and schedule.

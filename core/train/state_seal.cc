@@ -94,6 +94,12 @@ typename StateSeal<T>::Digests StateSeal<T>::digests_of_optimizer() const {
 template <class T>
 Digest128 StateSeal<T>::digest_of_parameters() const {
   std::vector<Digest128> digests;
+  if (parallel_.shards_parameters()) {
+    for (const ShardPiece& piece : parallel_.pieces()) {
+      digests.push_back(xxh3_128({piece.parameters, static_cast<std::size_t>(piece.count) * sizeof(T)}));
+    }
+    return digest_of(digests);
+  }
   const auto& infos = parallel_.layout().tensors();
   for (std::size_t t = 0; t < infos.size(); ++t) {
     const std::span<const T> tensor(parallel_.parameters().tensors[t], static_cast<std::size_t>(infos[t].numel));
@@ -105,8 +111,8 @@ Digest128 StateSeal<T>::digest_of_parameters() const {
 template <class T>
 bool StateSeal<T>::parameters_match_master() const {
   for (const ShardPiece& piece : parallel_.pieces()) {
-    const T* parameters = parallel_.parameters().tensors[static_cast<std::size_t>(piece.tensor)] + piece.offset;
-    if (std::memcmp(parameters, piece.master, static_cast<std::size_t>(piece.count) * sizeof(T)) != 0) return false;
+    if (std::memcmp(piece.parameters, piece.master, static_cast<std::size_t>(piece.count) * sizeof(T)) != 0)
+      return false;
   }
   return true;
 }
@@ -115,7 +121,7 @@ template <class T>
 Bytes StateSeal<T>::optimizer_bytes() const {
   std::int64_t bytes = 0;
   for (int unit = 0; unit < static_cast<int>(parallel_.plan().units().size()); ++unit) {
-    bytes += 3 * parallel_.held(unit).master.count * static_cast<std::int64_t>(sizeof(T));
+    bytes += 3 * parallel_.held(unit).master.bytes().count();
   }
   return Bytes(bytes);
 }
@@ -123,8 +129,9 @@ Bytes StateSeal<T>::optimizer_bytes() const {
 template <class T>
 Bytes StateSeal<T>::parameter_bytes() const {
   std::int64_t bytes = 0;
+  if (parallel_.shards_parameters()) return Bytes(optimizer_bytes().count() / 3);
   for (const ParameterInfo& info : parallel_.layout().tensors()) {
-    bytes += info.numel * static_cast<std::int64_t>(sizeof(T));
+    bytes += info.numel * size_of(parallel_.types().parameters);
   }
   return Bytes(bytes);
 }

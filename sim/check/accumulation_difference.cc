@@ -23,6 +23,7 @@ void AccumulationDifference<T>::on_gradients(int, std::int64_t, std::span<const 
     model_.backward(stage, table, tokens, whole, activations_, 1.0);
   }
   for (std::size_t t = 0; t < gradients.tensors.size(); ++t) {
+    if (gradients.tensors[t] == nullptr) continue;
     const T* accumulated = reinterpret_cast<const T*>(gradients.tensors[t]);
     for (std::int64_t i = 0; i < model_.layout().tensors()[t].numel; ++i) {
       const double difference =

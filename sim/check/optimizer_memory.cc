@@ -10,7 +10,7 @@ namespace rehearse {
 Bytes expected_optimizer_bytes(const TrainConfig& config, int ranks) {
   const ParameterLayout layout(config.model);
   const std::int64_t multiple = std::int64_t{16} * ranks;
-  const std::int64_t bucket = config.bucket_bytes / size_of(config.dtype);
+  const std::int64_t bucket = config.bucket_bytes / size_of(config.gradient_dtype.value_or(config.dtype));
   std::int64_t padded = 0;
   std::int64_t open = 0;
   const auto close = [&] {
@@ -23,7 +23,7 @@ Bytes expected_optimizer_bytes(const TrainConfig& config, int ranks) {
   }
   close();
   const std::int64_t held = config.zero_stage == 0 ? padded : padded / ranks;
-  return Bytes(3 * size_of(config.dtype) * held);
+  return Bytes(3 * size_of(config.optimizer_dtype.value_or(config.dtype)) * held);
 }
 
 std::optional<std::string> check_optimizer_memory(const TrainConfig& config,
@@ -35,7 +35,7 @@ std::optional<std::string> check_optimizer_memory(const TrainConfig& config,
     if (optimizer_by_rank[rank] == expected) continue;
     return "rank " + std::to_string(rank) + " holds " + std::to_string(optimizer_by_rank[rank].count()) +
            " bytes of optimizer state; " + (config.zero_stage == 0 ? "12 P" : "12 P / N") +
-           " (padded, float32; twice that in float64) is " + std::to_string(expected.count());
+           " (padded, float32; twice that in float64, half in 16 bits) is " + std::to_string(expected.count());
   }
   return std::nullopt;
 }

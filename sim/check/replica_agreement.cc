@@ -19,7 +19,20 @@ double parameter_norm(const TensorsView& parameters) {
   return std::sqrt(squares);
 }
 
+void ReplicaAgreement::see_parts(std::int64_t step, const TensorsView& parameters) {
+  latest_.clear();
+  Seen& seen = open_[step];
+  seen.parts.add(parameters);
+  if (++seen.ranks < ranks_) return;
+  const TensorsView whole = seen.parts.view();
+  std::vector<Digest128> digests;
+  for (int t = 0; t < static_cast<int>(whole.tensors.size()); ++t) digests.push_back(xxh3_128(whole.bytes(t)));
+  finished_[step] = Parameters{parameter_norm(whole), xxh3_128(std::as_bytes(std::span(digests)))};
+  open_.erase(step);
+}
+
 void ReplicaAgreement::see(int rank, std::int64_t step, const TensorsView& parameters) {
+  if (parameters.is_sharded()) return see_parts(step, parameters);
   std::vector<Digest128>& digests = latest_;
   digests.clear();
   for (int t = 0; t < static_cast<int>(parameters.tensors.size()); ++t)

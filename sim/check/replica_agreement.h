@@ -6,11 +6,13 @@
 
 #include "core/base/digest.h"
 #include "sim/check/invariant.h"
+#include "sim/check/parameter_assembly.h"
 
 namespace rehearse {
 
 // Data-parallel replicas hold the same parameters, bit for bit, when training starts and after every step: the norm and
-// a digest of every tensor are equal on all ranks.
+// a digest of every tensor are equal on all ranks. With zero_stage 3 there are no replicas: the parts of all ranks are
+// put together, and norm and digests are those of the whole.
 //
 // Does not cover: an error that all ranks make alike, and state that is not replicated (moments, master weights).
 class ReplicaAgreement : public Invariant {
@@ -36,7 +38,7 @@ class ReplicaAgreement : public Invariant {
     Digest128 digest;  // XXH3-128 of the tensors' digests, in flat order
   };
   const Parameters& after(std::int64_t step) const { return finished_.at(step); }
-  // Of each tensor, as the rank had them that was seen last.
+  // Of each tensor, as the rank had them that was seen last; of parameters that no rank has whole, nothing.
   const std::vector<Digest128>& latest() const { return latest_; }
 
  private:
@@ -45,8 +47,10 @@ class ReplicaAgreement : public Invariant {
     int ranks = 0;
     double norm = 0;
     std::vector<Digest128> tensors;
+    ParameterAssembly parts;
   };
   void see(int rank, std::int64_t step, const TensorsView& parameters);
+  void see_parts(std::int64_t step, const TensorsView& parameters);
 
   int ranks_;
   std::vector<Digest128> latest_;

@@ -4,6 +4,7 @@
 
 #include "core/checkpoint/names.h"
 #include "core/checkpoint/verify.h"
+#include "core/train/job_parts.h"
 #include "sim/config/loader.h"
 
 namespace rehearse {
@@ -22,6 +23,7 @@ TrainJob make_job(const Scenario& scenario, const std::optional<ResumeFrom>& res
   if (job.checkpoints.local.has_value()) job.checkpoints.local->ranks_per_host = scenario.hosts.ranks_per_host;
   if (resume.has_value() && !resume->reshard_from.empty()) job.checkpoints.reshard_from = {resume->reshard_from};
   describe_scenario(scenario, job.checkpoints);
+  make_shared_parts(job, scenario.ranks);
   return job;
 }
 

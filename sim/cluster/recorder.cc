@@ -44,6 +44,7 @@ void ObserverFan::on_end(int rank, const TensorsView& parameters) {
 
 void Recorder::on_start(int rank, std::int64_t step, const TensorsView&, Digest128 optimizer_state) {
   ++ranks_started_;
+  mark_computed(rank);
   if (step == record_.first_step - 1) {
     record_.start_optimizer_state[rank] = optimizer_state;
     if (ranks_started_ == world_->ranks() && !scenario_.cost_only) {
@@ -149,10 +150,12 @@ void Recorder::begin_recovery(const RecoveryRecord& recovery) {
   recovering_ = true;
   ranks_in_step_ = 0;
   ranks_started_ = 0;
+  ranks_ended_ = 0;
+  final_parameters_.clear();
 }
 
 // A rank can finish a step only after every rank has finished the one before, so at most one step is open.
-void Recorder::on_step(int, const StepReport& report, const TensorsView&, std::span<const ConstShardPiece>) {
+void Recorder::on_step(int rank, const StepReport& report, const TensorsView&, std::span<const ConstShardPiece>) {
   if (ranks_in_step_ == 0) {
     open_step_ = StepRecord();
     open_step_.report = report;
@@ -161,6 +164,11 @@ void Recorder::on_step(int, const StepReport& report, const TensorsView&, std::s
   const TimePoint began = std::min(open_step_.report.began, report.began);
   open_step_.report = report;
   open_step_.report.began = began;
+  open_step_.computed = std::max(open_step_.computed, world_->computed(rank) - computed_[rank]);
+  mark_computed(rank);
+  const MemoryAccount& account = world_->memory(rank);
+  kept_[rank].parameters_kept = account.current(MemoryKind::kParameters);
+  kept_[rank].gradients_kept = account.current(MemoryKind::kGradients);
   if (++ranks_in_step_ < world_->ranks()) return;
   ranks_in_step_ = 0;
   if (scenario_.cost_only) {
@@ -190,6 +198,7 @@ void Recorder::on_step(int, const StepReport& report, const TensorsView&, std::s
 }
 
 void Recorder::on_eval(int rank, std::int64_t step, double loss) {
+  mark_computed(rank);
   if (rank == 0 && !scenario_.cost_only) record_.evals.push_back(EvalRecord{step, loss});
 }
 
@@ -218,6 +227,7 @@ CheckpointRecord Recorder::checkpoint_on_disk(std::int64_t step) const {
 
 // Rank 0 commits; the others hear of it.
 void Recorder::on_checkpoint(int rank, const CheckpointReport& report, Digest128 optimizer_state) {
+  mark_computed(rank);
   if (scenario_.expect.resume_from == report.step) record_.resume_optimizer_state[rank] = optimizer_state;
   if (rank != 0) return;
   if (!report.rotation_problem.empty() || !report.problem.empty()) ++record_.failed_saves;
@@ -259,8 +269,14 @@ void Recorder::list_checkpoints() {
 }
 
 // SHA-256 of the final parameters as little-endian float32 in flat order.
-void Recorder::on_end(int rank, const TensorsView& parameters) {
-  if (rank != 0 || scenario_.cost_only) return;
+void Recorder::on_end(int rank, const TensorsView& all) {
+  if (scenario_.cost_only || (rank != 0 && !all.is_sharded())) return;
+  TensorsView parameters = all;
+  if (all.is_sharded()) {
+    final_parameters_.add(all);
+    if (++ranks_ended_ < world_->ranks()) return;
+    parameters = final_parameters_.view();
+  }
   Sha256 sha;
   std::vector<float> rounded;
   for (int t = 0; t < static_cast<int>(parameters.tensors.size()); ++t) {
@@ -277,7 +293,7 @@ void Recorder::on_end(int rank, const TensorsView& parameters) {
 }
 
 void RankTracer::collective_begin(const Call& call, Bytes size) {
-  if (listener_ != nullptr) listener_->on_collective_begin(rank_, kernel_.now(), call, size);
+  if (kernel_.activities() != nullptr) kernel_.activities()->on_collective_begin(rank_, call, size, kernel_.now());
   open_.push_back(Open{call.group->id, call.sequence, kernel_.now()});
   std::uint64_t& next = next_[call.group->id];
   next = std::max(next, call.sequence + 1);
@@ -296,8 +312,8 @@ void RankTracer::collective_end(const Call& call) {
   const auto operation = static_cast<std::size_t>(call.operation);
   ++calls_[operation];
   time_[operation] = time_[operation] + (kernel_.now() - open->since);
+  if (kernel_.activities() != nullptr) kernel_.activities()->on_collective_end(rank_, call, kernel_.now());
   open_.erase(open);
-  if (listener_ != nullptr) listener_->on_collective_end(rank_, kernel_.now(), call);
 }
 
 std::vector<RankMemory> memory_of(const World& world) {
@@ -305,7 +321,6 @@ std::vector<RankMemory> memory_of(const World& world) {
   for (int rank = 0; rank < world.ranks(); ++rank) {
     const MemoryAccount& account = world.memory(rank);
     RankMemory one;
-    // Held from start to end, so the peak is the steady state.
     one.parameters = account.peak(MemoryKind::kParameters);
     one.gradients = account.peak(MemoryKind::kGradients);
     one.optimizer = account.peak(MemoryKind::kOptimizer);

@@ -12,7 +12,6 @@
 #include "core/runtime/tracer.h"
 #include "core/train/observer.h"
 #include "sim/check/replica_agreement.h"
-#include "sim/cluster/run_listener.h"
 #include "sim/cluster/supervisor.h"
 #include "sim/cluster/training_run.h"
 #include "sim/cluster/world.h"
@@ -81,6 +80,11 @@ class Recorder : public TrainObserver {
   // Told of each rank whose machine the guards have replaced.
   void set_eviction_listener(std::function<void(int rank)> listener) { on_eviction_ = std::move(listener); }
 
+  // What the rank kept at the end of its last step; nothing where there was none.
+  RankMemory kept(int rank) const {
+    const auto found = kept_.find(rank);
+    return found == kept_.end() ? RankMemory() : found->second;
+  }
   // The last step that every rank has finished; before first_step where none is.
   std::int64_t last_step() const {
     return record_.steps.empty() ? record_.first_step - 1 : record_.steps.back().report.step;
@@ -101,6 +105,7 @@ class Recorder : public TrainObserver {
   bool is_committed(std::int64_t step) const {
     return std::find(committed_.begin(), committed_.end(), step) != committed_.end();
   }
+  void mark_computed(int rank) { computed_[rank] = world_->computed(rank); }
   // Of the checkpoints whose files are durable, ascending.
   std::vector<std::int64_t> steps_on_disk() const;
   // The durable files of a checkpoint; none where it is not there.
@@ -114,6 +119,11 @@ class Recorder : public TrainObserver {
   const TrainingHooks& hooks_;
   TrainingRecord& record_;
   const World* world_ = nullptr;
+  ParameterAssembly final_parameters_;
+  int ranks_ended_ = 0;
+  // By rank: what its device had computed when its step began, and what it keeps.
+  std::map<int, Duration> computed_;
+  std::map<int, RankMemory> kept_;
   StepRecord open_step_;
   int ranks_in_step_ = 0;
   int ranks_started_ = 0;
@@ -134,11 +144,10 @@ class Recorder : public TrainObserver {
 // Times the collectives of one rank and tells the event log what the rank is at.
 class RankTracer : public Tracer {
  public:
-  RankTracer(const Kernel& kernel, EventLog& log, int rank, RunListener* listener)
-      : kernel_(kernel), log_(log), rank_(rank), listener_(listener) {}
+  RankTracer(const Kernel& kernel, EventLog& log, int rank) : kernel_(kernel), log_(log), rank_(rank) {}
   void phase(std::int64_t step, Phase phase) override {
     log_.enter(rank_, step, phase);
-    if (listener_ != nullptr) listener_->on_phase(rank_, kernel_.now(), step, phase);
+    if (kernel_.activities() != nullptr) kernel_.activities()->on_phase(rank_, step, phase, kernel_.now());
   }
   void collective_begin(const Call& call, Bytes size) override;
   void collective_end(const Call& call) override;
@@ -163,13 +172,13 @@ class RankTracer : public Tracer {
   const Kernel& kernel_;
   EventLog& log_;
   int rank_;
-  RunListener* listener_;  // null for nobody
   std::vector<Open> open_;
   std::map<std::uint32_t, std::uint64_t> next_;  // by group: one more than the latest call that began
   std::array<std::int64_t, kOperations> calls_{};
   std::array<Duration, kOperations> time_{};
 };
 
+// What ranks hold at most; not what they keep.
 std::vector<RankMemory> memory_of(const World& world);
 std::vector<CommunicationRow> communication_of(World& world, const std::vector<std::unique_ptr<RankTracer>>& tracers);
 

@@ -71,6 +71,16 @@ void conclude(World& world, RunEnd end, bool interrupted, TrainingRecord& record
   }
 }
 
+double exposed_of(const TrainingRecord& record) {
+  double all = 0;
+  double computed = 0;
+  for (const StepRecord& step : record.steps) {
+    all += static_cast<double>(step.step_seconds.ps());
+    computed += static_cast<double>(std::min(step.computed, step.step_seconds).ps());
+  }
+  return all == 0 ? 0 : 1 - computed / all;
+}
+
 double goodput_of(const TrainingRecord& record) {
   Duration useful;
   TimePoint counted;  // a rank may begin a step before another has ended the one before

@@ -78,7 +78,10 @@ TimePoint Supervisor::time_heard(int rank) const {
 }
 
 void Supervisor::on_rank_end(int rank, std::exception_ptr error) {
-  if (error == nullptr) return end_fenced_soon();
+  if (error == nullptr) {
+    watch_progress();
+    return end_fenced_soon();
+  }
   const std::string cause = cause_of(rank, error);
   // What the others fail of then follows from it.
   if (cause.empty()) hopeless_ = true;
@@ -153,7 +156,7 @@ void Supervisor::fail(const std::string& cause, TimePoint heard) {
   } else {
     state_ = State::kFailing;
     open_ = RecoveryRecord();
-    open_.failed = hung_.value_or(world_.now());
+    open_.failed = time_hung().value_or(world_.now());
     hold();
   }
   open_.cause = cause;
@@ -189,12 +192,16 @@ void Supervisor::on_event(std::uint64_t argument) {
       return losses_[rest].second != generation_ ? void() : lose(losses_[rest].first);
     case Happening::kHang:
       if (is_over) return;
-      if (!hung_.has_value()) hung_ = world_.now();
-      return world_.hang(rank);
+      hanging_.emplace(rank, world_.now());
+      world_.hang(rank);
+      return watch_progress();
     case Happening::kPowerLoss:
       return is_over ? void() : lose_power();
     case Happening::kMissed:
       return on_missed(rank, generation);
+    case Happening::kStuck:
+      if (is_over) return;
+      return fail("rank " + std::to_string(rank) + " hung, and no rank was left that waited for it", time_heard(rank));
     case Happening::kOrder:
       return on_order(rank, generation);
     case Happening::kLate:
@@ -206,6 +213,26 @@ void Supervisor::on_event(std::uint64_t argument) {
       }
       return;
   }
+}
+
+std::optional<TimePoint> Supervisor::time_hung() const {
+  std::optional<TimePoint> first;
+  for (const auto& [rank, since] : hanging_) first = std::min(first.value_or(since), since);
+  return first;
+}
+
+void Supervisor::watch_progress() {
+  if (state_ != State::kRunning || config_.collective_timeout == Duration()) return;
+  std::optional<int> first;
+  for (int rank = 0; rank < world_.ranks(); ++rank) {
+    if (world_.state(rank) != World::RankState::kRunning) continue;
+    const auto hanging = hanging_.find(rank);
+    if (hanging == hanging_.end()) return;
+    if (!first.has_value() || hanging->second < hanging_.at(*first)) first = rank;
+  }
+  if (!first.has_value()) return;
+  const TimePoint noticed = std::max(hanging_.at(*first) + config_.collective_timeout, world_.now());
+  world_.kernel().schedule(noticed, this, argument_of(Happening::kStuck, rank_of_generation(*first, generation_)));
 }
 
 void Supervisor::on_missed(int rank, std::uint32_t generation) {
@@ -382,7 +409,7 @@ void Supervisor::on_start() {
   open_.generation = generation_;
   open_.restarted = world_.now();
   state_ = State::kRunning;
-  hung_.reset();
+  hanging_.clear();
   lost_.clear();
   spares_ = open_.spares_left;
   for (const int rank : open_.on_spares) links_.replace_host_of(rank);

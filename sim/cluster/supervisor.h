@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -20,11 +21,12 @@ namespace rehearse {
 // Restarts the job when a rank fails: what an elastic launcher does, from outside the ranks. The agent of a host hears
 // at once that its process ended and tells the supervisor; a host that is gone says nothing, and is missed when its
 // heartbeats have not come for `heartbeat_timeout`: so is one that lives, but whose link to the supervisor is bad
-// (sim/fault/supervisor_links.h). The supervisor then has every rank stopped, and the agents meet: each says that its
-// rank has stopped. When all have, and `restart_delay` is over, it starts all ranks in a new generation; what they
-// continue from they agree on themselves. A host that has not come by `rendezvous_timeout` later counts as lost; its
-// rank may live, and is fenced out of the job (World::abandon, Mounts::fence) until it ends or hears that it shall
-// stop.
+// (sim/fault/supervisor_links.h). A rank that hangs is noticed by those that wait for it; where none is left that
+// could, its agent gives it as long (`collective_timeout`). The supervisor then has every rank stopped, and the agents
+// meet: each says that its rank has stopped. When all have, and `restart_delay` is over, it starts all ranks in a new
+// generation; what they continue from they agree on themselves. A host that has not come by `rendezvous_timeout` later
+// counts as lost; its rank may live, and is fenced out of the job (World::abandon, Mounts::fence) until it ends or
+// hears that it shall stop.
 //
 // A host that is lost takes all ranks on it along, a rack all its hosts: one failure, and one recovery. A lost host is
 // replaced by a spare, at once, while there are any; then the mode of the configuration counts (placement.h), and the
@@ -91,6 +93,10 @@ class Supervisor : private EventSink {
   TimePoint time_missed(const RankRange& ranks) const;
   void lose(const DomainLoss& loss);
   void on_event(std::uint64_t argument) override;
+  // Since when a rank of this generation hangs; the first.
+  std::optional<TimePoint> time_hung() const;
+  // Where all ranks that still run hang, and nobody waits whose watchdog could bark, an agent has to notice.
+  void watch_progress();
   // No heartbeat of the rank has come for too long.
   void on_missed(int rank, std::uint32_t generation);
   void on_heard();
@@ -118,10 +124,10 @@ class Supervisor : private EventSink {
   RankProgram program_;
   std::function<void(const RecoveryRecord&)> on_restart_;
   State state_ = State::kRunning;
-  bool hopeless_ = false;          // a rank failed of what a restart does not mend
-  std::optional<TimePoint> hung_;  // since when a rank of this generation hangs
-  TimePoint heard_at_;             // when the supervisor will hear of the failure
-  bool held_ = false;              // the simulation goes on although no rank may be left
+  bool hopeless_ = false;             // a rank failed of what a restart does not mend
+  std::map<int, TimePoint> hanging_;  // ranks of this generation, since when
+  TimePoint heard_at_;                // when the supervisor will hear of the failure
+  bool held_ = false;                 // the simulation goes on although no rank may be left
   std::uint32_t generation_ = 0;
   RecoveryRecord open_;
   HostLayout hosts_;

@@ -20,6 +20,7 @@ enum class Happening : std::uint64_t {
   kPowerLoss,
   kLoss,
   kMissed,
+  kStuck,
   kOrder,
   kLate,
   kOver
@@ -36,13 +37,14 @@ inline std::uint64_t rank_of_generation(int rank, std::uint32_t generation) {
 // Whose argument is a rank and its generation.
 inline bool is_of_rank(Happening event) {
   return event == Happening::kCrash || event == Happening::kHang || event == Happening::kMissed ||
-         event == Happening::kOrder;
+         event == Happening::kStuck || event == Happening::kOrder;
 }
 
 inline EventKind kind_of(Happening event) {
   switch (event) {
     case Happening::kHeard:
     case Happening::kMissed:
+    case Happening::kStuck:
     case Happening::kLate:
       return EventKind::kDetected;
     case Happening::kStop:

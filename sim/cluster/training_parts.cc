@@ -6,6 +6,7 @@
 
 #include "core/checkpoint/names.h"
 #include "core/train/batch_share.h"
+#include "core/train/job_parts.h"
 #include "sim/check/accumulation_difference.h"
 #include "sim/cluster/make_job.h"
 #include "sim/config/reshard.h"
@@ -41,6 +42,7 @@ TrainingSession::Parts::Parts(const Scenario& run_scenario, const std::optional<
     : scenario(run_scenario),
       hooks(run_hooks),
       agreement(scenario.ranks),
+      step_agreement(scenario.ranks),
       states(scenario.ranks, agreement.latest()),
       accumulation(scenario.expect.max_accumulation_difference.has_value() && !scenario.cost_only
                        ? make_accumulation_difference(scenario.train, scenario.ranks)
@@ -73,6 +75,8 @@ TrainingSession::Parts::Parts(const Scenario& run_scenario, const std::optional<
     fan.add(&agreement);
     fan.add(&states);
   }
+  fan.add(&step_agreement);
+  fan.add(&ledger);
   if (accumulation != nullptr) fan.add(accumulation.get());
   fan.add(&recorder);
   fan.add(&compute_times);
@@ -87,13 +91,10 @@ TrainingSession::Parts::Parts(const Scenario& run_scenario, const std::optional<
     for (EventListener* listener : hooks.listeners) event_log.add(listener);
     world.kernel().set_listener(&event_log);
   }
-  if (hooks.timeline != nullptr) {
-    world.set_compute_listener([timeline = hooks.timeline](int rank, TimePoint begin, TimePoint end) {
-      timeline->on_compute(rank, begin, end);
-    });
-  }
+  world.kernel().set_activities(hooks.activities);
+  if (hooks.activities != nullptr) hooks.activities->on_network(world.network());
   for (int rank = 0; rank < scenario.known_ranks(); ++rank) {
-    tracers.push_back(std::make_unique<RankTracer>(world.kernel(), event_log, rank, hooks.timeline));
+    tracers.push_back(std::make_unique<RankTracer>(world.kernel(), event_log, rank));
     world.set_tracer(rank, tracers.back().get());
   }
   if (resume.has_value()) {
@@ -228,6 +229,7 @@ NetworkFaultInjector::Hooks TrainingSession::Parts::network_fault_hooks(Training
 
 void TrainingSession::Parts::on_restart(const RecoveryRecord& recovery) {
   agreement.restart();
+  step_agreement.restart();
   storage.restart(recovery);
   if (!recovery.gone.empty()) cut_anew(recovery.ranks);
   recorder.restart(recovery);
@@ -238,7 +240,7 @@ void TrainingSession::Parts::on_restart(const RecoveryRecord& recovery) {
   running.emplace_back(job, fan);
   storage.mounts().fence(recovery.generation);
   for (const auto& tracer : tracers) tracer->restart();
-  if (hooks.timeline != nullptr) hooks.timeline->on_restart(world.now(), job_ranks);
+  if (hooks.activities != nullptr) hooks.activities->on_restart(job_ranks, world.now());
 }
 
 void TrainingSession::Parts::cut_anew(int ranks) {
@@ -249,7 +251,9 @@ void TrainingSession::Parts::cut_anew(int ranks) {
   // One rank has no other to ask.
   if (ranks == 1 && scenario.train.guards.recompute_every > 0) changes.emplace_back("train.guards.recompute_every=0");
   describe_scenario(reshard_scenario(scenario, changes), job.checkpoints);
+  make_shared_parts(job, ranks);
   agreement.set_ranks(ranks);
+  step_agreement.set_ranks(ranks);
   states.set_ranks(ranks);
   save_cost.set_ranks(ranks);
   compute_times.forget();

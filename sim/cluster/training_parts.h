@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "core/train/rank_main.h"
+#include "sim/check/batch_ledger.h"
 #include "sim/check/replica_agreement.h"
+#include "sim/check/step_agreement.h"
 #include "sim/cluster/interval_report.h"
 #include "sim/cluster/rate_failures.h"
 #include "sim/cluster/recorder.h"
@@ -67,6 +69,8 @@ struct TrainingSession::Parts {
   TrainingHooks hooks;
   ObserverFan fan;
   ReplicaAgreement agreement;
+  StepAgreement step_agreement;
+  BatchLedger ledger;
   StateRecorder states;
   std::unique_ptr<TrainObserver> accumulation;
   StandardPolicy standard_policy;

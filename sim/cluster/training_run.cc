@@ -5,14 +5,17 @@
 #include "core/base/check.h"
 #include "sim/check/accumulation_difference.h"
 #include "sim/check/optimizer_memory.h"
+#include "sim/check/state_memory.h"
 #include "sim/cluster/run_outcome.h"
 #include "sim/cluster/training_parts.h"
 
 namespace rehearse {
 namespace {
 
-// Events between two looks at the hooks: few, because the arithmetic of one may take seconds.
+// Events between two looks at the hooks: few, because the arithmetic of one may take seconds; without arithmetic, a
+// millisecond's worth.
 constexpr std::uint64_t kEventsPerSlice = 8;
+constexpr std::uint64_t kCostEventsPerSlice = 8192;
 
 double largest_difference(const TrainConfig& config, const TrainObserver& observer) {
   if (config.dtype == DType::kFloat64) return static_cast<const AccumulationDifference<double>&>(observer).largest();
@@ -66,6 +69,23 @@ TrafficCounters TrainingSession::traffic(Operation operation) const {
 
 std::uint64_t TrainingSession::events() const { return parts_->world.kernel().events(); }
 
+// Once every rank has finished a step, in a job that had as many ranks all the time.
+void TrainingSession::check_kept_memory(const Parts& parts, TrainingRecord& record) {
+  std::vector<StateBytes> by_rank;
+  bool all = parts.earlier_ranks.empty();
+  for (int rank = 0; rank < parts.world.ranks(); ++rank) {
+    RankMemory& memory = record.memory[static_cast<std::size_t>(rank)];
+    const RankMemory kept = parts.recorder.kept(rank);
+    memory.parameters_kept = kept.parameters_kept;
+    memory.gradients_kept = kept.gradients_kept;
+    all = all && kept.parameters_kept > Bytes();
+    by_rank.push_back({kept.parameters_kept, kept.gradients_kept, memory.parameters, memory.gradients});
+  }
+  if (!all) return;
+  record.state_checked = true;
+  if (auto violation = check_state_memory(parts.scenario.train, by_rank)) record.violations.push_back(*violation);
+}
+
 TrainingRecord TrainingSession::finish() {
   Parts& parts = *parts_;
   TrainingRecord& record = *record_;
@@ -91,8 +111,13 @@ TrainingRecord TrainingSession::finish() {
   }
 
   if (record.outcome != Outcome::kDone) record.weights_sha256.clear();
-  record.violations = parts.agreement.violations();
+  for (const Invariant* one :
+       {static_cast<const Invariant*>(&parts.agreement), static_cast<const Invariant*>(&parts.step_agreement),
+        static_cast<const Invariant*>(&parts.ledger)}) {
+    record.violations.insert(record.violations.end(), one->violations().begin(), one->violations().end());
+  }
   record.memory = memory_of(world);
+  check_kept_memory(parts, record);
   std::vector<Bytes> optimizer;
   for (const RankMemory& memory : record.memory) optimizer.push_back(memory.optimizer);
   // An optimizer exists once every rank has come to training.
@@ -121,7 +146,7 @@ TrainingRecord TrainingSession::finish() {
 TrainingRecord run_training(const Scenario& scenario, const std::optional<ResumeFrom>& resume,
                             const TrainingHooks& hooks) {
   TrainingSession session(scenario, resume, hooks);
-  while (session.advance(kEventsPerSlice)) {
+  while (session.advance(scenario.cost_only ? kCostEventsPerSlice : kEventsPerSlice)) {
     if (hooks.interrupted && hooks.interrupted()) break;
   }
   return session.finish();

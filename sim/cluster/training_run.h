@@ -13,7 +13,6 @@
 #include "core/base/units.h"
 #include "core/runtime/communicator.h"
 #include "core/train/observer.h"
-#include "sim/cluster/run_listener.h"
 #include "sim/cluster/stragglers.h"
 #include "sim/cluster/supervisor.h"
 #include "sim/config/scenario.h"
@@ -28,13 +27,16 @@
 
 namespace rehearse {
 
-// Bytes a rank held: steady state, and the two peaks.
+// Bytes a rank held, the most of each kind.
 struct RankMemory {
   Bytes parameters;
   Bytes gradients;
   Bytes optimizer;
   Bytes activations_peak;
   Bytes communication_buffers;
+  // At the end of its last step, without what is whole for a while (zero_stage 2 and 3).
+  Bytes parameters_kept;
+  Bytes gradients_kept;
 };
 
 // The newest attempt at a step.
@@ -47,6 +49,7 @@ struct StepRecord {
   Digest128 parameters;   // of all ranks' parameters after the step
   StateDigests states;    // of what the ranks hold besides; zero where events were not logged
   Duration step_seconds;  // from the first rank's begin to the last rank's end
+  Duration computed;      // in it, by the rank that computed longest
   RankMemory memory;      // the most that any rank has held so far, kind by kind
 };
 
@@ -113,6 +116,7 @@ struct TrainingRecord {
   std::int64_t failed_saves = 0;                       // of all attempts
   std::int64_t local_saves = 0;                        // that all local disks took, of all attempts
   bool optimizer_checked = false;                      // the optimizer's bytes against the formula
+  bool state_checked = false;                          // those of parameters and gradients
   std::vector<std::string> violations;                 // invariants that broke
   std::optional<double> accumulation_difference;       // where the scenario asks for it
   std::vector<FaultRecord> faults;                     // that struck, in order
@@ -132,6 +136,10 @@ struct TrainingRecord {
   TimePoint simulated;
 };
 
+// Of the time of all steps, the part in which even the rank that computes longest does not: what communication, and
+// waiting for others, adds to a step.
+double exposed_of(const TrainingRecord& record);
+
 // The time in which the steps that stand were trained, over the whole simulated time: 1 is a job that did nothing else.
 double goodput_of(const TrainingRecord& record);
 
@@ -147,14 +155,14 @@ struct TrainingHooks {
   std::function<bool()> interrupted;
   // Hears what the ranks' observers hear, after all others.
   TrainObserver* observer = nullptr;
-  // Hears what ranks do and when, with numbers and without.
-  RunListener* timeline = nullptr;
   // Decides instead of the scenario's own rules; outlives the run.
   const RecoveryPolicy* policy = nullptr;
   // Whether events are recorded and digested: a few percent of the time.
   bool log_events = true;
   // Hear every record, where events are logged.
   std::vector<EventListener*> listeners;
+  // Hears what ranks do beside the events; null for nobody.
+  ActivityListener* activities = nullptr;
 };
 
 // The files of a checkpoint that a run continues from.
@@ -198,6 +206,7 @@ class TrainingSession {
 
  private:
   struct Parts;
+  static void check_kept_memory(const Parts& parts, TrainingRecord& record);
   std::unique_ptr<TrainingRecord> record_;
   std::unique_ptr<Parts> parts_;
   RunEnd end_ = RunEnd::kBudget;

@@ -22,8 +22,9 @@ Verdict verdict(std::string name, bool held, std::string detail) {
 std::string at_step(std::int64_t step) { return "step " + std::to_string(step); }
 
 std::string held_invariants(const Scenario& scenario, const TrainingRecord& record) {
-  std::string text = scenario.cost_only ? "" : "replicas equal after every step";
+  std::string text = scenario.cost_only ? "" : "replicas equal, ranks agree, batches in order";
   if (record.optimizer_checked) text += std::string(text.empty() ? "" : ", ") + "optimizer bytes by the formula";
+  if (record.state_checked && scenario.train.zero_stage >= 2) text += ", gradients and parameters too";
   return text.empty() ? "none could be looked at" : text;
 }
 
@@ -258,6 +259,17 @@ void judge_work(const Expectations& expect, std::int64_t lost_steps, double good
   }
 }
 
+void judge_exposed(const Expectations& expect, const TrainingRecord& record, std::vector<Verdict>& verdicts) {
+  const double exposed = exposed_of(record);
+  const std::string found = "of the steps' time " + shortest_text(exposed) + " is not computed in";
+  if (expect.exposed_above.has_value()) {
+    verdicts.push_back(verdict("exposed_above", exposed > *expect.exposed_above, found));
+  }
+  if (expect.exposed_below.has_value()) {
+    verdicts.push_back(verdict("exposed_below", exposed < *expect.exposed_below, found));
+  }
+}
+
 std::vector<Verdict> judge(const Scenario& scenario, const TrainingRecord& record, const TrainingHooks& hooks) {
   const Expectations expect = scenario.cost_only ? without_number_expectations(scenario) : scenario.expect;
   std::vector<Verdict> verdicts;
@@ -292,6 +304,7 @@ std::vector<Verdict> judge(const Scenario& scenario, const TrainingRecord& recor
   if (record.outcome == Outcome::kInterrupted) return verdicts;
   // What failed before a continued run is not its to count.
   if (record.first_step == 1) judge_recoveries(expect, record, verdicts);
+  judge_exposed(expect, record, verdicts);
   if (expect.refused_checkpoints.has_value() && record.first_step == 1) {
     std::int64_t found = 0;
     for (const RecoveryRecord& recovery : record.recoveries) found += std::ssize(recovery.rejected);

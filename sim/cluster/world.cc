@@ -97,7 +97,6 @@ World::Context::Context(World& world, Node& node, int rank, std::uint32_t genera
       clock_(std::make_unique<SimClock>(*process_)),
       device_(std::make_unique<SimDevice>(*process_, world.config_.device, storing_ == Storing::kElements)) {
   device_->set_slowdown(node.numerator, node.denominator);
-  if (world.compute_listener_) device_->set_listener(&world.compute_listener_);
   if (world.storage_factory_) storage_ = world.storage_factory_(*process_);
 }
 

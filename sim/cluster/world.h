@@ -12,7 +12,6 @@
 
 #include "core/runtime/rank_context.h"
 #include "sim/compute/config.h"
-#include "sim/compute/sim_device.h"
 #include "sim/fault/config.h"
 #include "sim/kernel/kernel.h"
 #include "sim/net/config.h"
@@ -62,9 +61,6 @@ class World {
   void set_storage(StorageFactory factory) { storage_factory_ = std::move(factory); }
   // Watches rank `rank`; it must outlive the world. Before start().
   void set_tracer(int rank, Tracer* tracer);
-
-  // Hears of all work of all devices. Before start().
-  void set_compute_listener(ComputeListener listener) { compute_listener_ = std::move(listener); }
 
   // Starts the program on a rank, or on every one. A rank that was crashed or has ended gets a new incarnation.
   void start(int rank, RankProgram program, std::uint32_t generation = 0);
@@ -151,7 +147,6 @@ class World {
   const PortFabric* ports_ = nullptr;     // null where the network is not plain
   std::map<std::pair<int, int>, LinkTimes> no_link_times_;
   StorageFactory storage_factory_;
-  ComputeListener compute_listener_;
   std::function<void(int, const std::exception_ptr&)> end_listener_;
   std::function<void(int, std::uint32_t, const std::exception_ptr&)> abandoned_end_listener_;
   std::function<void(int)> host_loss_listener_;

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/base/units.h"
+#include "sim/compute/roofline.h"
 
 namespace rehearse {
 
@@ -14,9 +16,10 @@ struct RankSlowdown {
   std::int64_t denominator = 1;
 };
 
-// A device that does `rate` floating-point operations a second.
+// A device that does `rate` floating-point operations a second, whatever they are; or one with a roofline.
 struct DeviceConfig {
   FlopRate rate;
+  std::optional<Roofline> roofline;  // instead of the rate
   std::vector<RankSlowdown> slowdowns;
 };
 

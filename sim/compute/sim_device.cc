@@ -4,11 +4,12 @@
 #include <limits>
 
 #include "core/base/check.h"
+#include "sim/kernel/activity_listener.h"
 
 namespace rehearse {
 
 SimDevice::SimDevice(Process& process, const DeviceConfig& config, bool run_work)
-    : process_(process), rate_(config.rate), run_work_(run_work) {
+    : process_(process), config_(config), run_work_(run_work) {
   for (const RankSlowdown& slowdown : config.slowdowns) {
     if (slowdown.rank != process.rank()) continue;
     CHECK_GT(slowdown.numerator, 0);
@@ -18,8 +19,14 @@ SimDevice::SimDevice(Process& process, const DeviceConfig& config, bool run_work
   }
 }
 
+Duration SimDevice::plain_time_of(const ComputeCost& cost) const {
+  if (!config_.roofline.has_value()) return compute_time(cost.flops, config_.rate);
+  return cost.kernels.empty() ? config_.roofline->time_of(cost.flops, cost.bytes)
+                              : config_.roofline->time_of(cost.kernels);
+}
+
 Duration SimDevice::time_of(const ComputeCost& cost) const {
-  const Duration plain = compute_time(cost.flops, rate_);
+  const Duration plain = plain_time_of(cost);
   // One factor after the other, each rounded up: the product of all three might not fit 128 bits.
   const auto times = [](__int128 ps, std::int64_t numerator, std::int64_t denominator) {
     return (ps * numerator + denominator - 1) / denominator;
@@ -46,7 +53,9 @@ void SimDevice::start_run(const ComputeCost& cost, WorkRef work, Stream stream, 
   const Duration time = time_of(cost);
   free_at = start + time;
   computed_ = computed_ + time;
-  if (listener_ != nullptr && time > Duration()) (*listener_)(process_.rank(), start, free_at);
+  if (kernel.activities() != nullptr && time > Duration()) {
+    kernel.activities()->on_compute(process_.rank(), start, free_at);
+  }
   std::int64_t& queued = queued_[static_cast<std::size_t>(stream)];
   // Work that takes no time leaves the stream free at the moment for which others still queue: not before them.
   if (start == kernel.now() && queued == 0) {

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstdint>
-#include <functional>
 
 #include "core/runtime/device.h"
 #include "sim/compute/config.h"
@@ -10,21 +9,16 @@
 
 namespace rehearse {
 
-// Hears of each piece of work when it is begun or queued: when it runs. Not of work that takes no time.
-using ComputeListener = std::function<void(int rank, TimePoint begin, TimePoint end)>;
-
-// A device that takes ceil(flops / rate) for a piece of work, times its rank's slowdown, rounded up. Each stream runs
-// one piece at a time, in the order they were started; the arithmetic itself runs inline when its turn comes.
+// A device that takes ceil(flops / rate) for a piece of work, or what its roofline says, times its rank's slowdown,
+// rounded up. Each stream runs one piece at a time, in the order they were started; the arithmetic itself runs inline
+// when its turn comes.
 class SimDevice : public Device, private EventSink {
  public:
-  // `run_work` false: cost-only, the work is not called.
+  // `run_work` false: cost-only, the work is not called. The config outlives this.
   SimDevice(Process& process, const DeviceConfig& config, bool run_work);
 
   // Work that begins from now on takes numerator/denominator times as long, on top of the configured slowdown.
   void set_slowdown(std::int64_t numerator, std::int64_t denominator);
-
-  // It outlives the device; null for nobody.
-  void set_listener(const ComputeListener* listener) { listener_ = listener; }
 
   // How long the work would take on an idle stream.
   Duration time_of(const ComputeCost& cost) const;
@@ -35,11 +29,11 @@ class SimDevice : public Device, private EventSink {
   void start_run(const ComputeCost& cost, WorkRef work, Stream stream, Completion<> done) override;
 
  private:
+  Duration plain_time_of(const ComputeCost& cost) const;
   void on_event(std::uint64_t argument) override;
 
   Process& process_;
-  const ComputeListener* listener_ = nullptr;
-  FlopRate rate_;
+  const DeviceConfig& config_;
   std::int64_t slowdown_numerator_ = 1;
   std::int64_t slowdown_denominator_ = 1;
   std::int64_t more_numerator_ = 1;

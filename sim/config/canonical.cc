@@ -242,6 +242,11 @@ std::string arithmetic_digest(config::Scenario scenario) {
     scenario.mutable_cluster()->clear_ranks_per_host();
   }
   clear_equal_sums(scenario);
+  // When units are reduced, and what is kept or computed again, decides times and memory alone.
+  if (scenario.has_train()) {
+    scenario.mutable_train()->clear_overlap();
+    scenario.mutable_train()->clear_recompute_blocks();
+  }
   return sha256_hex("rehearse arithmetic\n" + canonical_text(scenario));
 }
 

@@ -25,9 +25,11 @@ Scenario convert(const config::Scenario& message, const NamedFiles& files, const
     origins.fail("mode", "found COST beside a job, which computes nothing; allowed: only with model, data and train");
   }
   convert_cluster(message, origins, scenario);
+  convert_device(message, origins, scenario);
   if (message.has_job()) {
     convert_job(message, origins, scenario);
   } else {
+    convert_model(message, files, origins, scenario);
     convert_train(message, files, origins, scenario);
     convert_collectives(message, origins, scenario);
     convert_tiers(message, origins, scenario);

@@ -26,8 +26,15 @@ struct NamedFiles {
 // and hashes of the result empty.
 Scenario convert(const config::Scenario& message, const NamedFiles& files, const Origins& origins);
 
+// Elements of one tensor, or of all parameters of a model: more could not be counted in bytes everywhere below.
+inline constexpr __int128 kMostElements = __int128{1} << 40;
+
 // The parts, each in a file of its own; `convert` calls them in this order.
 void convert_cluster(const config::Scenario& message, const Origins& origins, Scenario& scenario);
+void convert_device(const config::Scenario& message, const Origins& origins, Scenario& scenario);
+void convert_model(const config::Scenario& message, const NamedFiles& files, const Origins& origins,
+                   Scenario& scenario);
+// After convert_model.
 void convert_train(const config::Scenario& message, const NamedFiles& files, const Origins& origins,
                    Scenario& scenario);
 // After convert_train.

@@ -66,10 +66,12 @@ class Choice {
 
   bool is_auto() const { return algorithm_ == Collectives::AUTO; }
 
+  // all_reduce is of zero_stage 0, the others are of all above.
   void only_with_stage(std::int64_t stage, std::int64_t zero_stage) const {
-    if (stage == zero_stage) return;
+    if (stage == 0 ? zero_stage == 0 : zero_stage > 0) return;
     origins_.fail(path_, found_ + " with train.zero_stage " + std::to_string(zero_stage) +
-                             ", which has no such collective; allowed: only with zero_stage " + std::to_string(stage));
+                             ", which has no such collective; allowed: only with zero_stage " +
+                             (stage == 0 ? "0" : "1 and above"));
   }
 
   void fail(const std::string& why) const { origins_.fail(path_, found_ + why); }
@@ -103,25 +105,30 @@ class Picking {
  public:
   Picking(const config::Scenario& message, Scenario& scenario)
       : message_(message), scenario_(scenario), times_(scenario.network, scenario.ranks, scenario.seed) {
-    const std::int64_t element = size_of(scenario.train.dtype);
+    const StateTypes types = scenario.train.state_types();
     const ParameterLayout layout(scenario.train.model);
-    const UnitPlan plan(layout, scenario.train.bucket_bytes / element, scenario.ranks);
-    for (const Unit& unit : plan.units()) sizes_.emplace_back(unit.padded_numel * element);
+    const UnitPlan plan(layout, scenario.train.bucket_elements(), scenario.ranks);
+    for (const Unit& unit : plan.units()) {
+      gradients_.emplace_back(unit.padded_numel * size_of(types.gradients));
+      parameters_.emplace_back(unit.padded_numel * size_of(types.parameters));
+    }
   }
 
   AllReduceAlgorithm all_reduce(const AlgorithmOptions& options) {
-    return pick("all_reduce", kAllReduce, [&](AllReduceAlgorithm algorithm, Bytes size) -> std::optional<Duration> {
-      AlgorithmOptions all = options;
-      if (algorithm == AllReduceAlgorithm::kHierarchical) {
-        if (!has_equal_hosts(message_) || message_.recovery().mode() == config::Recovery::ELASTIC) return std::nullopt;
-        all.ranks_per_host = static_cast<int>(message_.cluster().ranks_per_host());
-      }
-      return times_.all_reduce(algorithm, size, all);
-    });
+    return pick("all_reduce", gradients_, kAllReduce,
+                [&](AllReduceAlgorithm algorithm, Bytes size) -> std::optional<Duration> {
+                  AlgorithmOptions all = options;
+                  if (algorithm == AllReduceAlgorithm::kHierarchical) {
+                    if (!has_equal_hosts(message_) || message_.recovery().mode() == config::Recovery::ELASTIC)
+                      return std::nullopt;
+                    all.ranks_per_host = static_cast<int>(message_.cluster().ranks_per_host());
+                  }
+                  return times_.all_reduce(algorithm, size, all);
+                });
   }
 
   ReduceScatterAlgorithm reduce_scatter() {
-    return pick("reduce_scatter", kReduceScatter,
+    return pick("reduce_scatter", gradients_, kReduceScatter,
                 [&](ReduceScatterAlgorithm algorithm, Bytes size) -> std::optional<Duration> {
                   if (algorithm == ReduceScatterAlgorithm::kDirect && !may_be_direct()) return std::nullopt;
                   return times_.reduce_scatter(algorithm, size);
@@ -129,17 +136,19 @@ class Picking {
   }
 
   AllGatherAlgorithm all_gather() {
-    return pick("all_gather", kAllGather, [&](AllGatherAlgorithm algorithm, Bytes size) -> std::optional<Duration> {
-      if (algorithm == AllGatherAlgorithm::kDirect && !may_be_direct()) return std::nullopt;
-      return times_.all_gather(algorithm, size);
-    });
+    return pick("all_gather", parameters_, kAllGather,
+                [&](AllGatherAlgorithm algorithm, Bytes size) -> std::optional<Duration> {
+                  if (algorithm == AllGatherAlgorithm::kDirect && !may_be_direct()) return std::nullopt;
+                  return times_.all_gather(algorithm, size);
+                });
   }
 
  private:
   bool may_be_direct() const { return scenario_.ranks <= CollectiveTimes::kMostRanksForDirect; }
 
   template <class Algorithm, std::size_t count, class TimeOf>
-  Algorithm pick(const char* collective, const Name<Algorithm> (&names)[count], TimeOf time_of) {
+  Algorithm pick(const char* collective, const std::vector<Bytes>& sizes, const Name<Algorithm> (&names)[count],
+                 TimeOf time_of) {
     PickedAlgorithm record;
     record.collective = collective;
     Algorithm best = names[0].algorithm;
@@ -147,7 +156,7 @@ class Picking {
       PickedAlgorithm::Candidate candidate;
       candidate.algorithm = name_of(name.algorithm);
       bool can = true;
-      for (const Bytes size : sizes_) {
+      for (const Bytes size : sizes) {
         const std::optional<Duration> time = time_of(name.algorithm, size);
         can = can && time.has_value();
         if (can) candidate.time = candidate.time + *time;
@@ -166,7 +175,8 @@ class Picking {
   const config::Scenario& message_;
   Scenario& scenario_;
   CollectiveTimes times_;
-  std::vector<Bytes> sizes_;
+  std::vector<Bytes> gradients_;  // by unit
+  std::vector<Bytes> parameters_;
 };
 
 template <class Algorithm, std::size_t count>

@@ -54,6 +54,12 @@ void check_contradictions(const config::Expect& expect, const TrainConfig& train
     origins.fail("expect.max_accumulation_difference",
                  "found without accumulation; allowed: only where train.accumulate is 2 or more");
   }
+  if (expect.has_max_accumulation_difference() && train.zero_stage == 3) {
+    origins.fail(
+        "expect.max_accumulation_difference",
+        "found with train.zero_stage 3, where no rank has all parameters at once to compute the other gradient "
+        "from; allowed: zero_stage 0, 1 or 2");
+  }
   if (!train.checkpoint.tiers.has_value()) check_tiers(expect, origins);
   if (expect.outcome() != config::Expect::DONE && (expect.has_resume_from() || expect.has_weights_sha256() ||
                                                    expect.has_same_weights_as() || expect.has_final_loss_below())) {
@@ -96,6 +102,8 @@ void convert_expect(const config::Scenario& message, const NamedFiles& files, co
   if (expect.has_lost_steps()) out.lost_steps = expect.lost_steps();
   if (expect.has_goodput_above()) out.goodput_above = expect.goodput_above();
   if (expect.has_goodput_below()) out.goodput_below = expect.goodput_below();
+  if (expect.has_exposed_above()) out.exposed_above = expect.exposed_above();
+  if (expect.has_exposed_below()) out.exposed_below = expect.exposed_below();
   if (expect.has_cause()) out.cause = expect.cause();
   if (expect.has_failed_saves()) out.failed_saves = expect.failed_saves();
   if (expect.has_refused_checkpoints()) out.refused_checkpoints = expect.refused_checkpoints();

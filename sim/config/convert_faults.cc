@@ -6,6 +6,7 @@
 #include "core/model/activations.h"
 #include "core/model/layout.h"
 #include "core/parallel/units.h"
+#include "core/train/gradient_dispute.h"
 #include "sim/config/convert.h"
 #include "sim/config/convert_domains.h"
 #include "sim/config/convert_fault_when.h"
@@ -40,14 +41,29 @@ int index_of(const std::vector<std::string>& names, const std::string& name, con
   return static_cast<int>(found - names.begin());
 }
 
+// Where units are reduced while backward runs, the rank's own gradient is whole only in steps that compute it twice.
+void check_own_gradient(const FaultWhen& when, const std::string& path, const Origins& origins,
+                        const Scenario& scenario) {
+  const TrainConfig& train = scenario.train;
+  if (when.at.phase != Phase::kReduce || (!train.overlap && train.zero_stage < 2)) return;
+  const std::int64_t twice = train.guards.recompute_every;
+  const bool once = when.every == 0 && when.until_step == 0;
+  if (once && check_number(twice, when.at.step, train.steps) > 0) return;
+  if (when.every > 0 && twice > 0 && when.every % twice == 0 && when.at.step % twice == 0) return;
+  origins.fail(path + ".at.phase", "found REDUCE for a gradient that is being reduced since backward began, as train." +
+                                       std::string(train.zero_stage < 2 ? "overlap is true" : "zero_stage is 2 or 3") +
+                                       "; allowed: only with zero_stage 0 or 1 without overlap, or in a step that "
+                                       "train.guards.recompute_every computes twice");
+}
+
 // Only the rank that updates an element has its moments, its master weight and its summed gradient.
 void check_is_updated(const FaultElements& elements, const FaultAddress& at, const ParameterLayout& layout,
                       const std::string& path, const Origins& origins, const Scenario& scenario) {
   const bool summed = elements.target == FaultTarget::kGradient && at.phase != Phase::kReduce;
-  const bool shard_only = elements.target != FaultTarget::kGradient && elements.target != FaultTarget::kParameter;
+  const bool whole_parameters = elements.target == FaultTarget::kParameter && scenario.train.zero_stage < 3;
+  const bool shard_only = elements.target != FaultTarget::kGradient && !whole_parameters;
   if ((!summed && !shard_only) || scenario.train.zero_stage == 0) return;
-  const UnitPlan plan(layout, scenario.train.bucket_bytes / size_of(scenario.train.dtype),
-                      static_cast<int>(scenario.train.data_ranks));
+  const UnitPlan plan(layout, scenario.train.bucket_elements(), static_cast<int>(scenario.train.data_ranks));
   const Unit& unit = plan.units()[static_cast<std::size_t>(plan.unit_of(elements.tensor))];
   const std::int64_t tensor_begin = plan.offset_in_unit(elements.tensor);
   const std::int64_t tensor_end = tensor_begin + layout.tensors()[static_cast<std::size_t>(elements.tensor)].numel;
@@ -72,7 +88,8 @@ struct TensorSize {
 TensorSize find_activation(const std::string& name, const std::string& path, const Origins& origins,
                            const Scenario& scenario) {
   const TrainConfig& train = scenario.train;
-  const Activations<float> shape(train.model, train.batch / train.accumulate, nullptr, Storing::kShapeOnly);
+  const Activations<float> shape(train.model, train.batch / train.accumulate, nullptr, Storing::kShapeOnly,
+                                 train.recompute_blocks);
   const std::vector<ActivationTensor> tensors = shape.named();
   std::vector<std::string> names;
   for (const ActivationTensor& tensor : tensors) names.push_back(tensor.name);
@@ -99,6 +116,7 @@ FaultElements convert_elements(const Message& message, std::int64_t count, const
   if (activation && when.at.phase != Phase::kBackward) {
     origins.fail(path + ".at.phase", "found " + phase + " for an ACTIVATION; allowed: BACKWARD");
   }
+  if (elements.target == FaultTarget::kGradient) check_own_gradient(when, path, origins, scenario);
   const ParameterLayout layout(scenario.train.model);
   TensorSize size;
   if (activation) {
@@ -209,8 +227,10 @@ class Converter {
       SpikeFault fault;
       fault.target = spike.of() == config::Spike::LOSS ? SpikeTarget::kLoss : SpikeTarget::kGradient;
       fault.factor = spike.factor();
-      add(convert_when(spike.rank(), spike.at(), AllowedPlaces{{config::At::REDUCE}}, path, origins_, scenario_),
-          fault);
+      const FaultWhen when =
+          convert_when(spike.rank(), spike.at(), AllowedPlaces{{config::At::REDUCE}}, path, origins_, scenario_);
+      if (fault.target == SpikeTarget::kGradient) check_own_gradient(when, path, origins_, scenario_);
+      add(when, fault);
     });
     each("lr_spike", faults_.lr_spike(), [this](const config::LrFault& spike, const std::string& path) {
       LrSpikeFault fault;
@@ -220,7 +240,8 @@ class Converter {
     });
     each("program", faults_.program(), [this](const config::ProgramError& error, const std::string& path) {
       AllowedPlaces allowed = {{config::At::REDUCE}};
-      if (scenario_.train.zero_stage > 0) allowed.phases.push_back(config::At::GATHER);
+      if (scenario_.train.zero_stage == 1 || scenario_.train.zero_stage == 2)
+        allowed.phases.push_back(config::At::GATHER);
       ProgramFault fault;
       fault.error = convert_error(error.kind());
       add(convert_when(error.rank(), error.at(), allowed, path, origins_, scenario_), fault);

@@ -1,14 +1,10 @@
 #include <algorithm>
-#include <span>
 #include <string>
-#include <vector>
 
 #include "core/base/error.h"
 #include "core/base/numbers.h"
 #include "core/data/token_source.h"
-#include "core/formats/safetensors.h"
-#include "core/model/layout.h"
-#include "core/model/load.h"
+#include "core/model/cost.h"
 #include "core/train/batch_share.h"
 #include "sim/config/convert.h"
 #include "sim/config/scenario.pb.h"
@@ -16,41 +12,6 @@
 
 namespace rehearse {
 namespace {
-
-// Elements of one tensor, or of all parameters of a model: more could not be counted in bytes everywhere below.
-constexpr __int128 kMostElements = __int128{1} << 40;
-
-void convert_model(const config::Model& model, const NamedFiles& files, const Origins& origins, TrainConfig& train) {
-  train.model.layers = model.layers();
-  train.model.embed = model.embed();
-  train.model.heads = model.heads();
-  train.model.vocab = model.vocab();
-  train.model.context = model.context();
-  train.dtype = model.dtype() == config::Model::FLOAT64 ? DType::kFloat64 : DType::kFloat32;
-  if (model.embed() % model.heads() != 0) {
-    origins.fail("model.heads", "found " + std::to_string(model.heads()) +
-                                    "; allowed: a divisor of model.embed, which is " + std::to_string(model.embed()));
-  }
-  const __int128 e = model.embed();
-  const __int128 parameters = e * (2 * model.vocab() + model.context() + 2) + model.layers() * (12 * e * e + 9 * e);
-  if (parameters > kMostElements) {
-    origins.fail("model", "found sizes that make more than 2^40 parameters; allowed: fewer layers, embed or vocab");
-  }
-  validate(train.model);
-
-  const auto init = files.inputs.find("model.init_file");
-  if (init == files.inputs.end()) return;
-  train.init_file = init->second;
-  try {
-    // Loads into scratch memory what every rank will load later, so that a file that does not fit is refused here.
-    const auto file = SafetensorsFile::parse(std::as_bytes(std::span(*init->second.contents)), init->second.path);
-    const ParameterLayout layout(train.model);
-    std::vector<float> scratch(static_cast<std::size_t>(layout.total()));
-    load_parameters(file, layout, table_of_flat(layout, scratch.data()), init->second.path);
-  } catch (const InputError& error) {
-    origins.fail("model.init_file", error.what());
-  }
-}
 
 void convert_optimizer(const config::Train& train, const Origins& origins, TrainConfig& out) {
   out.adam.lr = train.adam().lr();
@@ -91,6 +52,8 @@ void convert_steps(const config::Train& train, const Origins& origins, TrainConf
   out.batch = train.batch();
   out.accumulate = train.accumulate();
   out.zero_stage = static_cast<int>(train.zero_stage());
+  out.overlap = train.overlap();
+  out.recompute_blocks = train.recompute_blocks();
   out.eval_every = train.eval_every();
   if (train.has_bucket()) out.bucket_bytes = parse_size(train.bucket()).count();
   if (train.batch() % train.accumulate() != 0) {
@@ -99,11 +62,20 @@ void convert_steps(const config::Train& train, const Origins& origins, TrainConf
                                          std::to_string(train.batch()));
   }
   const ModelConfig& model = out.model;
-  const std::int64_t widest = std::max({model.vocab, 4 * model.embed, model.heads * model.context});
+  const std::int64_t scores = model.attention == Attention::kFlash ? 0 : model.heads * model.context;
+  const std::int64_t widest =
+      std::max({model.vocab, model.mlp_inputs() * model.ffn_width(), model.qkv_width(), scores});
   if (static_cast<__int128>(train.batch()) * model.context * widest > kMostElements) {
     origins.fail("train.batch",
                  "found " + std::to_string(train.batch()) +
                      ", which makes a tensor of more than 2^40 elements; allowed: a smaller batch or model");
+  }
+  try {
+    const StateTypes types = out.state_types();
+    const ModelWork work(model, train.batch() / train.accumulate(), types.parameters, types.gradients);
+  } catch (const InputError& error) {
+    origins.fail("train.batch", "found " + std::to_string(train.batch()) + ", which is too large for this model (" +
+                                    error.what() + "); allowed: a smaller batch or model");
   }
 }
 
@@ -231,7 +203,6 @@ void convert_train(const config::Scenario& message, const NamedFiles& files, con
                    Scenario& scenario) {
   TrainConfig& train = scenario.train;
   train.seed = scenario.seed;
-  convert_model(message.model(), files, origins, train);
   convert_steps(message.train(), origins, train);
   convert_optimizer(message.train(), origins, train);
   convert_checkpoint(message.checkpoint(), origins, train);

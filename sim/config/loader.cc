@@ -13,8 +13,10 @@
 #include "sim/config/canonical.h"
 #include "sim/config/convert.h"
 #include "sim/config/convert_domains.h"
+#include "sim/config/model_presets.h"
 #include "sim/config/network_presets.h"
 #include "sim/config/overrides.h"
+#include "sim/config/roofline_presets.h"
 #include "sim/config/scenario.pb.h"
 #include "sim/config/text_reader.h"
 
@@ -70,13 +72,15 @@ config::Faults without_harmless(config::Faults faults) {
 }
 
 // A job with as many ranks as its batches are planned for is written without saying so, and one that computes no
-// gradient twice.
+// gradient twice, or whose model is the MiniGPT, or whose types are those of the model.
 void drop_what_says_nothing(config::Scenario& scenario) {
   if (scenario.train().data_ranks() == scenario.cluster().ranks()) scenario.mutable_train()->clear_data_ranks();
   const config::Guards& guards = scenario.train().guards();
   if (guards.has_recompute_every() && guards.recompute_every() == 0) {
     scenario.mutable_train()->mutable_guards()->clear_recompute_every();
   }
+  clear_default_types(scenario);
+  if (scenario.has_model()) clear_default_shape(*scenario.mutable_model());
 }
 
 class Loading {
@@ -120,9 +124,11 @@ class Loading {
     try {
       Origins origins(source_);
       read_text(text, written, origins);
+      fill_model_preset(written, origins);
       check_required(written, origins);
       fill_domain_defaults(written);
       fill_network_preset(written, origins);
+      fill_roofline_preset(written, origins);
       fill_defaults(written);
       drop_what_says_nothing(written);
     } catch (const InputError&) {
@@ -169,9 +175,11 @@ class Loading {
       origins_.set("seed", "--seed " + std::to_string(*options_.seed));
     }
     if (role_ == Role::kWeightsReference) message_.clear_expect();
+    fill_model_preset(message_, origins_);
     check_required(message_, origins_);
     fill_domain_defaults(message_);
     fill_network_preset(message_, origins_);
+    fill_roofline_preset(message_, origins_);
     fill_defaults(message_);
     drop_what_says_nothing(message_);
   }

@@ -12,7 +12,7 @@ namespace {
 // Line rates of the links; what protocols above reach of them is less. Latencies where a source has them are those that
 // NCCL plans with for one hop of a ring with its LL protocol (NVIDIA NCCL, src/graph/tuning.cc: NVLink 0.6 us, network
 // 2.7 us); the others are nominal.
-constexpr std::array<NetworkPreset, 6> kPresets = {
+constexpr std::array<NetworkPreset, 10> kPresets = {
     NetworkPreset{"ethernet-100g", "5us", "100Gbps", "", "",
                   "IEEE 802.3 100 Gbit/s; latency nominal for RDMA over one switch"},
     NetworkPreset{"infiniband-hdr", "2.7us", "200Gbps", "", "", "InfiniBand HDR, 4 lanes of 50 Gbit/s; NCCL's latency"},
@@ -22,6 +22,16 @@ constexpr std::array<NetworkPreset, 6> kPresets = {
                   "NVIDIA A100 data sheet: 12 links of 25 GB/s a direction; an HDR port each, as in DGX A100"},
     NetworkPreset{"nvlink4", "2.7us", "400Gbps", "600ns", "3600Gbps",
                   "NVIDIA H100 data sheet: 18 links of 25 GB/s a direction; an NDR port each, as in DGX H100"},
+    NetworkPreset{"nvlink5", "2.7us", "400Gbps", "600ns", "7200Gbps",
+                  "NVIDIA B200 data sheet: 18 links of 50 GB/s a direction; an NDR port each, as in DGX B200"},
+    // What collectives reach on them, as plateaus of nccl-tests show (tests/data/published): a port's 12.0 GB/s of
+    // 100 Gbit/s, and of each link what stands in NVIDIA NCCL, src/graph/topo.h.
+    NetworkPreset{"nvlink3-effective", "2.7us", "192Gbps", "600ns", "1920Gbps",
+                  "NVIDIA NCCL, src/graph/topo.h: 12 links of 20.0 GB/s, 12.0 GB/s of 100 Gbit/s"},
+    NetworkPreset{"nvlink4-effective", "2.7us", "384Gbps", "600ns", "2966400Mbps",
+                  "NVIDIA NCCL, src/graph/topo.h: 18 links of 20.6 GB/s, 12.0 GB/s of 100 Gbit/s"},
+    NetworkPreset{"nvlink5-effective", "2.7us", "384Gbps", "600ns", "5774400Mbps",
+                  "NVIDIA NCCL, src/graph/topo.h: 18 links of 40.1 GB/s, 12.0 GB/s of 100 Gbit/s"},
     NetworkPreset{"tcp-lan", "50us", "1Gbps", "", "", "IEEE 802.3ab 1 Gbit/s; latency nominal for TCP over one switch"},
 };
 

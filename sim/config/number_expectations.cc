@@ -50,6 +50,8 @@ std::vector<std::string> take_number_expectations(const Scenario& scenario, Expe
   note(take(expect.shards_from_remote), "shards_from_remote");
   note(take(expect.refused_copies), "refused_copies");
   note(take(expect.lost_steps), "lost_steps");
+  note(take(expect.exposed_above), "exposed_above");
+  note(take(expect.exposed_below), "exposed_below");
   note(take(expect.goodput_above), "goodput_above");
   note(take(expect.goodput_below), "goodput_below");
   note(take(expect.cause), "cause");

@@ -15,9 +15,10 @@
 namespace rehearse {
 namespace {
 
-// Computing gradients twice is in it because one rank alone cannot.
-constexpr std::array<std::string_view, 4> kCuts = {"cluster.ranks", "train.zero_stage", "train.bucket",
-                                                   "train.guards.recompute_every"};
+// Computing gradients twice is in it because one rank alone cannot. Overlap and recomputation decide no bit anyway.
+constexpr std::array<std::string_view, 6> kCuts = {"cluster.ranks",          "train.zero_stage",
+                                                   "train.bucket",           "train.overlap",
+                                                   "train.recompute_blocks", "train.guards.recompute_every"};
 
 // What is expected of bits that the cut decides; the names of what was there.
 std::vector<std::string> drop_bits(config::Expect& expect) {
@@ -61,9 +62,10 @@ void check_reshards(const std::vector<std::string>& overrides) {
   for (const std::string& override : overrides) {
     const std::string path = override.substr(0, override.find('='));
     if (std::find(kCuts.begin(), kCuts.end(), path) != kCuts.end()) continue;
-    throw InputError("--set " + override + ": found " + path +
-                     "; allowed with --reshard, which changes how a job is cut and nothing else: cluster.ranks, "
-                     "train.zero_stage, train.bucket, train.guards.recompute_every");
+    throw InputError(
+        "--set " + override + ": found " + path +
+        "; allowed with --reshard, which changes how a job is cut and nothing else: cluster.ranks, "
+        "train.zero_stage, train.bucket, train.overlap, train.recompute_blocks, train.guards.recompute_every");
   }
 }
 

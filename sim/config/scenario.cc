@@ -34,7 +34,7 @@ bool expects_weights_or_number(const Expectations& expect) {
          expect.same_weights_as || expect.final_loss_below || expect.max_accumulation_difference || expect.recoveries ||
          expect.rollbacks || expect.skipped_steps || expect.failed_saves || expect.refused_checkpoints ||
          expect.shards_from_other_disks || expect.shards_from_remote || expect.refused_copies || expect.lost_steps ||
-         expect.goodput_above || expect.goodput_below;
+         expect.exposed_above || expect.exposed_below || expect.goodput_above || expect.goodput_below;
 }
 
 }  // namespace rehearse

@@ -51,6 +51,8 @@ struct Expectations {
   std::optional<std::int64_t> rollbacks;
   std::optional<std::int64_t> skipped_steps;
   std::optional<std::int64_t> lost_steps;
+  std::optional<double> exposed_above;
+  std::optional<double> exposed_below;
   std::optional<double> goodput_above;
   std::optional<double> goodput_below;
   std::optional<std::string> cause;  // words of a recovery's cause, or of the reason for the run's end

@@ -13,7 +13,8 @@ namespace {
 
 struct Suffix {
   std::string_view name;
-  std::int64_t factor;  // base units in one
+  std::int64_t factor;        // base units in one
+  bool is_read_only = false;  // never written as the canonical spelling
 };
 
 struct Quantity {
@@ -29,8 +30,13 @@ constexpr std::array<Suffix, 7> kDurations = {Suffix{"ps", 1},
                                               {"s", 1'000'000'000'000},
                                               {"min", 60'000'000'000'000},
                                               {"h", 3'600'000'000'000'000}};
-constexpr std::array<Suffix, 5> kBandwidths = {
-    Suffix{"bps", 1}, {"Kbps", 1'000}, {"Mbps", 1'000'000}, {"Gbps", 1'000'000'000}, {"Tbps", 1'000'000'000'000}};
+constexpr std::array<Suffix, 7> kBandwidths = {Suffix{"bps", 1},
+                                               {"Kbps", 1'000},
+                                               {"Mbps", 1'000'000},
+                                               {"Gbps", 1'000'000'000},
+                                               {"Tbps", 1'000'000'000'000},
+                                               {"GB/s", 8'000'000'000, true},
+                                               {"TB/s", 8'000'000'000'000, true}};
 constexpr std::array<Suffix, 7> kSizes = {Suffix{"B", 1},        {"KB", 1'000},      {"KiB", 1'024},
                                           {"MB", 1'000'000},     {"MiB", 1'048'576}, {"GB", 1'000'000'000},
                                           {"GiB", 1'073'741'824}};
@@ -109,7 +115,7 @@ std::string format(std::int64_t value, const Quantity& quantity) {
   const Suffix* largest = &quantity.suffixes.front();
   if (value == 0) return "0" + std::string(largest->name);
   for (const Suffix& suffix : quantity.suffixes) {
-    if (value % suffix.factor == 0) largest = &suffix;
+    if (value % suffix.factor == 0 && !suffix.is_read_only) largest = &suffix;
   }
   return std::to_string(value / largest->factor) + std::string(largest->name);
 }

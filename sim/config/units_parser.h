@@ -15,7 +15,7 @@ namespace rehearse {
 // ("0.1ps") and one that does not fit 64 bits. Zero is read; whether it is allowed is the field's business.
 
 Duration parse_duration(std::string_view text);    // ps ns us ms s min h
-Bandwidth parse_bandwidth(std::string_view text);  // bps Kbps Mbps Gbps Tbps, decimal
+Bandwidth parse_bandwidth(std::string_view text);  // bps Kbps Mbps Gbps Tbps GB/s TB/s, decimal
 Bytes parse_size(std::string_view text);           // B KB MB GB decimal, KiB MiB GiB
 FlopRate parse_flop_rate(std::string_view text);   // FLOPS KFLOPS MFLOPS GFLOPS TFLOPS PFLOPS, decimal
 

@@ -9,6 +9,7 @@
 #include "core/model/layout.h"
 #include "core/train/batch_share.h"
 #include "sim/config/collective_times.h"
+#include "sim/cost/collective_bench.h"
 
 namespace rehearse {
 namespace {
@@ -95,12 +96,12 @@ std::string difference_of(const CollectiveCost& cost, const Scenario& scenario, 
 }
 
 // `step`: how long one is on average.
-std::vector<LinkUse> links_between(const Snapshot& first, const Snapshot& last, std::int64_t steps, Duration step,
-                                   const Topology& topology) {
-  std::vector<LinkUse> uses;
+std::vector<StepLink> links_between(const Snapshot& first, const Snapshot& last, std::int64_t steps, Duration step,
+                                    const Topology& topology) {
+  std::vector<StepLink> uses;
   for (int i = 0; i < topology.links(); ++i) {
     const auto index = static_cast<std::size_t>(i);
-    LinkUse use;
+    StepLink use;
     use.name = topology.link_name(i);
     use.bandwidth = topology.link(i).bandwidth;
     use.bytes = static_cast<double>((last.links[index] - first.links[index]).count()) / static_cast<double>(steps);
@@ -109,7 +110,7 @@ std::vector<LinkUse> links_between(const Snapshot& first, const Snapshot& last, 
     uses.push_back(std::move(use));
   }
   std::stable_sort(uses.begin(), uses.end(),
-                   [](const LinkUse& a, const LinkUse& b) { return a.utilisation > b.utilisation; });
+                   [](const StepLink& a, const StepLink& b) { return a.utilisation > b.utilisation; });
   return uses;
 }
 
@@ -139,20 +140,6 @@ void add_prices(const Scenario& scenario, CostReport& report) {
 
 }  // namespace
 
-double bus_factor(Operation operation, int ranks) {
-  const double n = ranks;
-  switch (operation) {
-    case Operation::kAllReduce:
-      return 2 * (n - 1) / n;
-    case Operation::kReduceScatter:
-    case Operation::kAllGather:
-    case Operation::kAllToAll:
-      return (n - 1) / n;
-    default:
-      return 1;
-  }
-}
-
 CostReport cost_of(const Scenario& scenario, const std::function<bool()>& interrupted,
                    const std::function<void(std::int64_t step)>& on_step) {
   Scenario without_numbers = scenario;
@@ -160,7 +147,7 @@ CostReport cost_of(const Scenario& scenario, const std::function<bool()>& interr
   StepCosts costs(scenario.ranks);
   TrainingHooks hooks;
   hooks.log_events = false;
-  hooks.timeline = &costs;
+  hooks.activities = &costs;
   TrainingSession session(without_numbers, std::nullopt, hooks);
   Snapshot first;
   Snapshot last;
@@ -218,7 +205,9 @@ CostReport cost_of(const Scenario& scenario, const std::function<bool()>& interr
     cost.difference = difference_of(cost, scenario, report.record);
     if (cost.time > Duration()) {
       cost.algorithm_bandwidth = static_cast<double>(cost.size.count()) / cost.time.to_seconds();
-      cost.bus_bandwidth = cost.algorithm_bandwidth * bus_factor(cost.operation, report.ranks);
+      const BusFactor factor = bus_factor(cost.operation, report.ranks);
+      cost.bus_bandwidth =
+          cost.algorithm_bandwidth * static_cast<double>(factor.numerator) / static_cast<double>(factor.denominator);
     }
     const double whole = sum.whole().to_seconds() / static_cast<double>(count);
     if (whole > 0) cost.share = cost.calls * cost.time.to_seconds() / whole;

@@ -47,7 +47,7 @@ struct OperationCount {
   double bytes = 0;
 };
 
-struct LinkUse {
+struct StepLink {
   std::string name;  // "rank 3 -> switch"
   Bandwidth bandwidth;
   double bytes = 0;        // a step
@@ -66,7 +66,7 @@ struct CostReport {
   Duration longest_step;
   std::vector<CollectiveCost> collectives;
   std::vector<OperationCount> counted;
-  std::vector<LinkUse> links;  // the busiest first
+  std::vector<StepLink> links;  // the busiest first
   std::vector<PathPiece> path;
   std::int64_t path_step = 0;
   double tokens_per_second = 0;
@@ -80,8 +80,5 @@ struct CostReport {
 // Runs the scenario without its numbers (mode COST), whatever its mode is. Throws as run_training.
 CostReport cost_of(const Scenario& scenario, const std::function<bool()>& interrupted = {},
                    const std::function<void(std::int64_t step)>& on_step = {});
-
-// (busbw / algbw) of n ranks.
-double bus_factor(Operation operation, int ranks);
 
 }  // namespace rehearse

@@ -21,7 +21,7 @@ StepCosts::OpenStep& StepCosts::open(std::int64_t step) {
   return one;
 }
 
-void StepCosts::on_phase(int rank, TimePoint now, std::int64_t step, Phase phase) {
+void StepCosts::on_phase(int rank, std::int64_t step, Phase phase, TimePoint now) {
   Rank& self = rank_of(rank);
   const bool leaves = self.step > 0 && (step != self.step || phase == Phase::kEnd || phase == Phase::kLoad);
   if (leaves) end_step(rank, now);
@@ -53,7 +53,7 @@ std::size_t StepCosts::row_of(const Call& call, Phase phase, Bytes size) {
   return rows_.size() - 1;
 }
 
-void StepCosts::on_collective_begin(int rank, TimePoint now, const Call& call, Bytes size) {
+void StepCosts::on_collective_begin(int rank, const Call& call, Bytes size, TimePoint now) {
   Rank& self = rank_of(rank);
   if (self.step == 0) return;
   OpenCall opened;
@@ -73,7 +73,7 @@ void StepCosts::on_collective_begin(int rank, TimePoint now, const Call& call, B
   times.last_rank = rank;
 }
 
-void StepCosts::on_collective_end(int rank, TimePoint now, const Call& call) {
+void StepCosts::on_collective_end(int rank, const Call& call, TimePoint now) {
   Rank& self = rank_of(rank);
   const CallKey key{call.group->id, call.sequence};
   const auto opened =
@@ -101,7 +101,7 @@ void StepCosts::on_compute(int rank, TimePoint begin, TimePoint end) {
   open(self.step).ranks[static_cast<std::size_t>(rank)].stretches.push_back(stretch);
 }
 
-void StepCosts::on_restart(TimePoint, int ranks) {
+void StepCosts::on_restart(int ranks, TimePoint) {
   open_.clear();
   ranks_.assign(static_cast<std::size_t>(ranks), Rank());
 }

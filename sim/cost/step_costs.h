@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/cluster/run_listener.h"
+#include "sim/kernel/activity_listener.h"
 
 namespace rehearse {
 
@@ -50,7 +50,7 @@ struct PathPiece {
 // Adds up what the steps of a run take, from outside. A rank's step lasts from its first phase to the first phase of
 // its next step, or the end: so a save or a held-out loss after a step is of it. A step counts when all ranks have
 // ended it; steps that a restart cut short do not. What comes before step 1 is left out.
-class StepCosts : public RunListener {
+class StepCosts : public ActivityListener {
  public:
   explicit StepCosts(int ranks) : ranks_(static_cast<std::size_t>(ranks)) {}
 
@@ -59,11 +59,12 @@ class StepCosts : public RunListener {
   // Called when all ranks have ended a step.
   void set_step_listener(std::function<void(std::int64_t step)> listener) { on_step_ = std::move(listener); }
 
-  void on_phase(int rank, TimePoint now, std::int64_t step, Phase phase) override;
-  void on_collective_begin(int rank, TimePoint now, const Call& call, Bytes size) override;
-  void on_collective_end(int rank, TimePoint now, const Call& call) override;
+  bool hears_operations() const override { return false; }
+  void on_phase(int rank, std::int64_t step, Phase phase, TimePoint now) override;
+  void on_collective_begin(int rank, const Call& call, Bytes size, TimePoint now) override;
+  void on_collective_end(int rank, const Call& call, TimePoint now) override;
   void on_compute(int rank, TimePoint begin, TimePoint end) override;
-  void on_restart(TimePoint now, int ranks) override;
+  void on_restart(int ranks, TimePoint now) override;
 
   // Steps that counted; a step that was done twice counts twice.
   std::int64_t steps() const { return steps_; }

@@ -12,6 +12,10 @@ namespace {
 
 std::byte* data_of(const ShardPiece& piece, FaultTarget target) {
   switch (target) {
+    case FaultTarget::kParameter:
+      return piece.parameters;
+    case FaultTarget::kGradient:
+      return piece.gradients;
     case FaultTarget::kMaster:
       return piece.master;
     case FaultTarget::kFirstMoment:
@@ -28,8 +32,10 @@ std::byte* element_of(const FaultElements& elements, std::int64_t index, const S
   const auto tensor = static_cast<std::size_t>(elements.tensor);
   switch (elements.target) {
     case FaultTarget::kParameter:
+      if (memory.parameters[tensor] == nullptr) break;
       return memory.parameters[tensor] + index * bytes;
     case FaultTarget::kGradient:
+      if (memory.gradients[tensor] == nullptr) break;
       return memory.gradients[tensor] + index * bytes;
     case FaultTarget::kActivation:
       if (index >= memory.activations[tensor].count) return nullptr;

@@ -1,53 +1,56 @@
 #include "sim/kernel/event_queue.h"
 
-#include <bit>
-
-#include "core/base/check.h"
+#include <algorithm>
 
 namespace rehearse {
+namespace {
 
-int EventQueue::bucket_of(TimePoint time) const {
-  const auto difference = static_cast<std::uint64_t>(time.ps() ^ last_.ps());
-  return std::bit_width(difference);
-}
+// As many events are expected at a time: enough for their misses to overlap, few enough to stay in the first cache.
+constexpr std::size_t kExpected = 16;
 
-void EventQueue::push(const Event& event) {
-  CHECK_GE(event.time.ps(), last_.ps());
-  const int bucket = bucket_of(event.time);
-  buckets_[static_cast<std::size_t>(bucket)].push_back(event);
-  if (bucket > 0) occupied_ |= std::uint64_t{1} << (bucket - 1);
-  ++size_;
-}
+}  // namespace
 
-Event EventQueue::pop() {
-  CHECK_GT(size_, 0U);
-  std::vector<Event>& front = buckets_[0];
-  if (head_ == front.size()) {
-    front.clear();
-    head_ = 0;
-    redistribute();
+void EventQueue::add_block(Bucket& bucket) {
+  Block* block = free_;
+  if (block == nullptr) {
+    blocks_.push_back(std::make_unique<Block>());
+    block = blocks_.back().get();
+  } else {
+    free_ = block->next;
   }
-  --size_;
-  return front[head_++];
+  block->next = nullptr;
+  block->count = 0;
+  (bucket.last != nullptr ? bucket.last->next : bucket.first) = block;
+  bucket.last = block;
 }
 
-// Advances the last popped time to the earliest there is and spreads its bucket over the lower ones, in order.
-void EventQueue::redistribute() {
+void EventQueue::refill() {
   CHECK_NE(occupied_, 0U);
-  const int bucket = std::countr_zero(occupied_) + 1;
+  const int number = std::countr_zero(occupied_) + 1;
   occupied_ &= occupied_ - 1;
-  std::vector<Event>& events = buckets_[static_cast<std::size_t>(bucket)];
-  TimePoint earliest = events.front().time;
-  for (const Event& event : events) {
-    if (event.time < earliest) earliest = event.time;
+  Bucket& bucket = buckets_[static_cast<std::size_t>(number)];
+  TimePoint earliest = bucket.first->events[0].time;
+  for (const Block* block = bucket.first; block != nullptr; block = block->next) {
+    for (std::uint32_t i = 0; i < block->count; ++i) earliest = std::min(earliest, block->events[i].time);
   }
   last_ = earliest;
-  for (const Event& event : events) {
-    const int target = bucket_of(event.time);
-    buckets_[static_cast<std::size_t>(target)].push_back(event);
-    if (target > 0) occupied_ |= std::uint64_t{1} << (target - 1);
+  const std::size_t spread = bucket.count;
+  while (bucket.first != nullptr) {
+    Block* block = bucket.first;
+    for (std::uint32_t i = 0; i < block->count; ++i) put(block->events[i]);
+    drop_first(bucket);
   }
-  events.clear();
+  bucket.count = 0;
+  if (spread <= kExpected) return;
+  // Once for each event: when it comes among few.
+  for (int lower = 0; lower < number; ++lower) expect(buckets_[static_cast<std::size_t>(lower)]);
+}
+
+void EventQueue::expect(const Bucket& bucket) const {
+  if (bucket.count > kExpected) return;
+  for (const Block* block = bucket.first; block != nullptr; block = block->next) {
+    for (std::uint32_t i = 0; i < block->count; ++i) block->events[i].sink->expect(block->events[i].argument);
+  }
 }
 
 }  // namespace rehearse

@@ -87,6 +87,7 @@ void Kernel::shutdown() {
 }
 
 void Kernel::drain() {
+  stirred_ = false;
   context_->poll();
   // Asio adds up what an event's code posts only when run()'s own handler ends, but takes it off when it has run here.
   // So its count of work may touch zero while handlers are ready, which stops it: go on with one more.
@@ -97,26 +98,9 @@ void Kernel::drain() {
   }
 }
 
-void Kernel::push(TimePoint time, EventSink* sink, std::uint64_t argument, bool background) {
-  CHECK_GE(time.ps(), now_.ps());
-  Event event{};
-  event.time = time;
-  event.sequence = next_sequence_++;
-  event.background = background;
-  event.sink = sink;
-  event.argument = argument;
-  queue_.push(event);
-  if (!background) ++foreground_;
-}
-
-void Kernel::schedule(TimePoint time, EventSink* sink, std::uint64_t argument) { push(time, sink, argument, false); }
-
-void Kernel::schedule_background(TimePoint time, EventSink* sink, std::uint64_t argument) {
-  push(time, sink, argument, true);
-}
-
 RunEnd Kernel::run(std::uint64_t max_events) {
   RunEnd end = RunEnd::kDone;
+  stirred_ = true;
   context_->restart();
   boost::asio::post(*context_, [this, max_events, &end] {
     end = loop(max_events);
@@ -128,7 +112,7 @@ RunEnd Kernel::run(std::uint64_t max_events) {
 
 RunEnd Kernel::loop(std::uint64_t max_events) {
   for (std::uint64_t handled = 0;;) {
-    drain();
+    if (stirred_) drain();
     if (unfinished_ == 0) return RunEnd::kDone;
     if (handled == max_events) return RunEnd::kBudget;
     if (foreground_ == 0) return RunEnd::kDeadlock;
@@ -162,9 +146,14 @@ void Kernel::release(PendingOp& op) {
 }
 
 void Kernel::complete(PendingOp& op, std::exception_ptr error, Payload result) {
-  auto done = std::move(op.done);
   const RunningScope scope(*this, Running{op.process, op.activity});
+  if (op.row != nullptr && error == nullptr && op.row->go_on(op, result)) return;
+  if (operations_ != nullptr) [[unlikely]] {
+    operations_->on_operation(op, now_, error != nullptr);
+  }
+  auto done = std::move(op.done);
   release(op);
+  stir();
   if (auto* plain = std::get_if<Completion<>>(&done)) {
     (*plain)(std::move(error));
   } else {
@@ -175,6 +164,7 @@ void Kernel::complete(PendingOp& op, std::exception_ptr error, Payload result) {
 void Kernel::complete_at(TimePoint time, PendingOp& op) { schedule(time, op_sink_.get(), handle_of(op).packed()); }
 
 void Kernel::drop(PendingOp& op) {
+  stir();
   auto done = std::move(op.done);
   release(op);
 }

@@ -5,8 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "core/base/check.h"
 #include "core/base/units.h"
 #include "core/runtime/task.h"
+#include "sim/kernel/activity_listener.h"
 #include "sim/kernel/event_queue.h"
 #include "sim/kernel/pending_op.h"
 
@@ -44,9 +46,11 @@ class Kernel {
   boost::asio::io_context::executor_type executor() { return context_->get_executor(); }
 
   // `sink` gets `argument` at `time` (not before now), after every event of that time that was scheduled earlier.
-  void schedule(TimePoint time, EventSink* sink, std::uint64_t argument);
+  void schedule(TimePoint time, EventSink* sink, std::uint64_t argument) { push(time, sink, argument, false); }
   // The same for an event that alone does not keep the simulation going.
-  void schedule_background(TimePoint time, EventSink* sink, std::uint64_t argument);
+  void schedule_background(TimePoint time, EventSink* sink, std::uint64_t argument) {
+    push(time, sink, argument, true);
+  }
 
   // Handles at most `max_events` events. An exception of an event handler leaves through here.
   RunEnd run(std::uint64_t max_events = ~std::uint64_t{0});
@@ -59,6 +63,16 @@ class Kernel {
   // Passes a record on with the time and the sequence of the event that is being handled. Every sink makes one record
   // of each of its events, before it goes on to what follows from it. Only while is_heard().
   void record(EventRecord record);
+
+  // Tells `activities` of what ranks do from now on; null for nobody. It outlives the kernel's runs.
+  void set_activities(ActivityListener* activities) {
+    activities_ = activities;
+    operations_ = activities != nullptr && activities->hears_operations() ? activities : nullptr;
+  }
+  // Null for nobody.
+  ActivityListener* activities() const { return activities_; }
+  // The same where it hears operations and messages.
+  ActivityListener* operations() const { return operations_; }
 
   // What every activity of every unfinished process waits for, by rank and activity.
   std::vector<WaitingRow> waiting() const;
@@ -79,6 +93,9 @@ class Kernel {
   void disarm_deadline(PendingOp& op);
   // Forgets the operation without completing it; its coroutine is destroyed at the next drain.
   void drop(PendingOp& op);
+
+  // A handler of a coroutine may have become ready: a drain follows the event that is being handled.
+  void stir() { stirred_ = true; }
 
   void add_process(Process* process);
   void remove_process(Process* process);
@@ -111,7 +128,17 @@ class Kernel {
   class OpSink;
   class DeadlineSink;
 
-  void push(TimePoint time, EventSink* sink, std::uint64_t argument, bool background);
+  void push(TimePoint time, EventSink* sink, std::uint64_t argument, bool background) {
+    CHECK_GE(time.ps(), now_.ps());
+    Event event{};
+    event.time = time;
+    event.sequence = next_sequence_++;
+    event.background = background;
+    event.sink = sink;
+    event.argument = argument;
+    queue_.push(event);
+    if (!background) ++foreground_;
+  }
   RunEnd loop(std::uint64_t max_events);
   // Runs the handlers that are ready, and those that they make ready.
   void drain();
@@ -133,6 +160,7 @@ class Kernel {
   TimePoint now_;
   std::uint64_t next_sequence_ = 0;
   std::uint64_t events_ = 0;
+  bool stirred_ = true;         // something may wait for a drain
   std::size_t foreground_ = 0;  // events in the queue that are not background, and deadline lists with an operation
   EventQueue queue_;
   OpPool ops_;
@@ -141,6 +169,8 @@ class Kernel {
   int unfinished_ = 0;
   Running running_;
   EventListener* listener_ = nullptr;
+  ActivityListener* activities_ = nullptr;
+  ActivityListener* operations_ = nullptr;
   std::uint64_t recorded_ = 0;  // the newest event that has its record
   std::unique_ptr<OpSink> op_sink_;
   std::unique_ptr<DeadlineSink> deadline_sink_;

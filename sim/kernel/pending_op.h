@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -12,12 +11,22 @@
 #include "core/base/units.h"
 #include "core/runtime/communicator.h"
 #include "core/runtime/completion.h"
+#include "core/runtime/exchange_schedule.h"
 #include "core/runtime/payload.h"
 #include "sim/kernel/event_record.h"
 
 namespace rehearse {
 
 class Process;
+struct PendingOp;
+
+// Goes on with an operation that is a row of waits, one after the other.
+class RowOfWaits {
+ public:
+  virtual ~RowOfWaits() = default;
+  // One wait has ended well, with `result`. Begins the next and returns true, or false after the last.
+  virtual bool go_on(PendingOp& op, const Payload& result) = 0;
+};
 
 // What a suspended activity waits for, as the deadlock table tells it.
 struct WaitInfo {
@@ -57,6 +66,12 @@ struct PendingOp {
   TimePoint not_before;          // exchange: when the sending half is done
   int stream = 0;                // device: which one
   std::function<void()> effect;  // runs at completion (storage) or when a stream gets to it (device)
+  // A row of exchanges (Communicator::exchange_all): who goes on with it, and where it is.
+  RowOfWaits* row = nullptr;
+  const Call* call = nullptr;
+  const ExchangeSchedule* schedule = nullptr;
+  int step = 0;
+  Bytes expected;  // what comes in this step
   // Operations of one process, in the order they were started.
   PendingOp* previous = nullptr;
   PendingOp* next = nullptr;
@@ -81,11 +96,12 @@ class OpPool {
  public:
   PendingOp& take() {
     if (free_.empty()) {
-      slots_.emplace_back();
-      slots_.back().slot = static_cast<std::uint32_t>(slots_.size() - 1);
-      return slots_.back();
+      if (slots_ % kBlock == 0) blocks_.push_back(std::make_unique<PendingOp[]>(kBlock));
+      PendingOp& op = at(slots_);
+      op.slot = slots_++;
+      return op;
     }
-    PendingOp& op = slots_[free_.back()];
+    PendingOp& op = at(free_.back());
     free_.pop_back();
     return op;
   }
@@ -94,17 +110,22 @@ class OpPool {
     op.process = nullptr;
     op.error = nullptr;
     op.result = Payload();
-    op.effect = nullptr;
+    if (op.effect) op.effect = nullptr;
+    op.row = nullptr;
     free_.push_back(op.slot);
   }
   // Null when the operation is gone.
   PendingOp* find(OpHandle handle) {
-    PendingOp& op = slots_[handle.slot];
+    PendingOp& op = at(handle.slot);
     return op.slot_generation == handle.generation && op.process != nullptr ? &op : nullptr;
   }
 
  private:
-  std::deque<PendingOp> slots_;
+  static constexpr std::uint32_t kBlock = 64;
+  PendingOp& at(std::uint32_t slot) { return blocks_[slot / kBlock][slot % kBlock]; }
+
+  std::vector<std::unique_ptr<PendingOp[]>> blocks_;
+  std::uint32_t slots_ = 0;
   std::vector<std::uint32_t> free_;
 };
 

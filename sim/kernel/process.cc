@@ -70,6 +70,7 @@ std::uint32_t Process::take_activity(std::string name) {
 
 void Process::launch(std::uint32_t activity, Task<> task) {
   const Kernel::RunningScope scope(kernel_, Kernel::Running{this, activity});
+  kernel_.stir();
   boost::asio::co_spawn(kernel_.executor(), run_activity(&kernel_, this, activity, std::move(task)),
                         [this, activity](std::exception_ptr error) { on_activity_end(activity, std::move(error)); });
 }
@@ -178,6 +179,17 @@ PendingOp& Process::begin(const WaitInfo& wait, Completion<Payload> done) {
   PendingOp& op = begin_any(wait);
   op.done.emplace<Completion<Payload>>(std::move(done));
   return op;
+}
+
+void Process::begin_next(PendingOp& op) {
+  ++op.slot_generation;
+  op.since = kernel_.now();
+  if (&op == last_) return;
+  unlink(op);
+  op.next = nullptr;
+  op.previous = last_;
+  (last_ != nullptr ? last_->next : first_) = &op;
+  last_ = &op;
 }
 
 void Process::start_timed(const WaitInfo& wait, Duration duration, std::function<void()> effect, Completion<> done) {

@@ -56,6 +56,8 @@ class Process {
   // An operation of the running activity. Its starter completes it through the kernel.
   PendingOp& begin(const WaitInfo& wait, Completion<> done);
   PendingOp& begin(const WaitInfo& wait, Completion<Payload> done);
+  // The next wait of a row (pending_op.h), as if it were an operation of its own that began now.
+  void begin_next(PendingOp& op);
   // Done `duration` from now; `effect` runs then, and its exception is the operation's.
   void start_timed(const WaitInfo& wait, Duration duration, std::function<void()> effect, Completion<> done);
   // The same with a payload that `effect` returns.
@@ -87,7 +89,10 @@ class Process {
   void on_main_end(std::exception_ptr error);
   void drop_all();
 
+  // What each operation touches comes first, on one line of a cache.
   Kernel& kernel_;
+  PendingOp* first_ = nullptr;
+  PendingOp* last_ = nullptr;
   int rank_;
   std::uint32_t generation_;
   State state_ = State::kNew;
@@ -100,8 +105,6 @@ class Process {
   std::function<void(std::exception_ptr)> on_end_;
   std::vector<ActivityState> activities_;
   std::vector<std::uint32_t> free_activities_;
-  PendingOp* first_ = nullptr;
-  PendingOp* last_ = nullptr;
 };
 
 }  // namespace rehearse

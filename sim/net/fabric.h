@@ -19,6 +19,8 @@ class FabricListener {
  public:
   virtual ~FabricListener() = default;
   virtual void on_delivered(std::uint64_t message) = 0;
+  // It will be delivered soon (EventSink::expect).
+  virtual void expect_delivery(std::uint64_t /*message*/) const {}
   // The last byte has left the source, of a message for which send() returned kLeavesLater. Sends nothing before it
   // returns.
   virtual void on_left(std::uint64_t /*message*/) {}

@@ -8,6 +8,12 @@
 namespace rehearse {
 namespace {
 
+// What boost's containers have under another name.
+template <class Container, class Predicate>
+void erase_if(Container& container, Predicate predicate) {
+  container.erase(std::remove_if(container.begin(), container.end(), predicate), container.end());
+}
+
 // Events of this sink: a message to oneself (this bit and its slot), or the news that a process is gone (its rank and
 // incarnation).
 constexpr std::uint64_t kSelfBit = std::uint64_t{1} << 63;
@@ -30,24 +36,20 @@ std::exception_ptr Network::error(CommError::Kind kind, const WaitInfo& wait, in
       CommError(kind, wait.group_id, wait.generation, wait.sequence, rank, wait.peer, wait.operation));
 }
 
-// Why an operation cannot start, or null.
 std::exception_ptr Network::refusal(const Endpoint& self, const Process& process, const Call& call, int peer) const {
-  const WaitInfo wait(EventKind::kNone, call, peer);
+  const auto generation = static_cast<std::int64_t>(call.group->generation);
+  CommError::Kind kind = CommError::Kind::kPeerLost;
   if (process.is_fenced()) [[unlikely]] {
-    return error(CommError::Kind::kFenced, wait, process.rank());
+    kind = CommError::Kind::kFenced;
+  } else if (generation <= self.aborted_generation) [[unlikely]] {
+    kind = CommError::Kind::kAborted;
+  } else if (any_known_lost_ && generation <= endpoints_[static_cast<std::size_t>(peer)].known_lost_generation &&
+             !anything_underway(peer, process.rank())) [[unlikely]] {
+    kind = CommError::Kind::kPeerLost;
+  } else if (self.broken.empty() || !is_broken(self, peer, call.group->generation)) [[likely]] {
+    return nullptr;
   }
-  if (static_cast<std::int64_t>(call.group->generation) <= self.aborted_generation) {
-    return error(CommError::Kind::kAborted, wait, process.rank());
-  }
-  const Endpoint& other = endpoints_[static_cast<std::size_t>(peer)];
-  if (static_cast<std::int64_t>(call.group->generation) <= other.known_lost_generation &&
-      !anything_underway(peer, process.rank())) {
-    return error(CommError::Kind::kPeerLost, wait, process.rank());
-  }
-  if (!self.broken.empty() && is_broken(self, peer, call.group->generation)) [[unlikely]] {
-    return error(CommError::Kind::kPeerLost, wait, process.rank());
-  }
-  return nullptr;
+  return error(kind, WaitInfo(EventKind::kNone, call, peer), process.rank());
 }
 
 bool Network::is_broken(const Endpoint& self, int peer, std::uint32_t generation) const {
@@ -55,9 +57,18 @@ bool Network::is_broken(const Endpoint& self, int peer, std::uint32_t generation
                      [&](const Broken& broken) { return broken.peer == peer && generation <= broken.generation; });
 }
 
-Network::Departure Network::transmit(int source, const Call& call, int destination, Payload payload) {
+TrafficCounters& Network::counters_of(int rank, Operation operation) {
+  std::vector<TrafficCounters>& counters = counters_[static_cast<std::size_t>(operation)];
+  if (counters.empty()) [[unlikely]] {
+    counters.resize(endpoints_.size());
+  }
+  return counters[static_cast<std::size_t>(rank)];
+}
+
+Network::Departure Network::transmit(int source, const Call& call, std::int64_t offset, int destination,
+                                     Payload payload) {
   const Bytes size = payload.size();
-  TrafficCounters& counters = endpoint(source).counters[static_cast<std::size_t>(call.operation)];
+  TrafficCounters& counters = counters_of(source, call.operation);
   ++counters.messages_sent;
   counters.bytes_sent += size;
   ++messages_;
@@ -74,16 +85,25 @@ Network::Departure Network::transmit(int source, const Call& call, int destinati
   message.key = key_of(call, source);
   message.destination = destination;
   message.about = call.fingerprint();
-  message.offset = call.offset;
+  message.offset = offset;
   message.payload = std::move(payload);
   if (source == destination) {
     kernel_.schedule(kernel_.now(), this, kSelfBit | slot);
+    tell_activities(slot, kernel_.now());
     if (on_sent_) on_sent_(source);
     return Departure{kernel_.now(), slot};
   }
   const TimePoint left = fabric_->send(source, destination, size, slot);
+  tell_activities(slot, left);
   if (on_sent_) on_sent_(source);
   return Departure{left, slot};
+}
+
+void Network::tell_activities(std::uint32_t slot, TimePoint left) const {
+  if (kernel_.operations() == nullptr) [[likely]] {
+    return;
+  }
+  kernel_.operations()->on_sent(record_of(slot), kernel_.now(), left);
 }
 
 Network::Leaving& Network::leaving(std::uint32_t slot) {
@@ -99,7 +119,7 @@ void Network::send(Process& process, const Call& call, int peer, Payload payload
     kernel_.complete_at(kernel_.now(), op);
     return;
   }
-  const Departure departure = transmit(process.rank(), call, destination, std::move(payload));
+  const Departure departure = transmit(process.rank(), call, call.offset, destination, std::move(payload));
   if (departure.left == kLeavesLater) {
     leaving(departure.slot).op = handle_of(op);
   } else {
@@ -127,15 +147,20 @@ void Network::recv(Process& process, const Call& call, int peer, Completion<Payl
 
 void Network::exchange(Process& process, const Call& call, int to, Payload payload, int from,
                        Completion<Payload> done) {
-  const int destination = call.group->world_rank(to);
-  PendingOp& op = process.begin(WaitInfo(EventKind::kExchange, call, call.group->world_rank(from)), std::move(done));
+  const int source = call.group->world_rank(from);
+  PendingOp& op = process.begin(WaitInfo(EventKind::kExchange, call, source), std::move(done));
+  exchange(op, call, call.offset, call.group->world_rank(to), std::move(payload), source);
+}
+
+void Network::exchange(PendingOp& op, const Call& call, std::int64_t offset, int destination, Payload payload,
+                       int source) {
+  const Process& process = *op.process;
   op.error = refusal(endpoint(process.rank()), process, call, destination);
   if (op.error != nullptr) {
     kernel_.complete_at(kernel_.now(), op);
     return;
   }
-  const Departure departure = transmit(process.rank(), call, destination, std::move(payload));
-  const int source = call.group->world_rank(from);
+  const Departure departure = transmit(process.rank(), call, offset, destination, std::move(payload));
   op.not_before = departure.left;
   kernel_.arm_deadline(op, call.timeout);
   if (departure.left == kLeavesLater) {
@@ -149,7 +174,7 @@ void Network::exchange(Process& process, const Call& call, int to, Payload paylo
 }
 
 // The receiving half of both: takes a message that is here, or waits for one.
-void Network::receive(Process& process, const Call& call, int source, PendingOp& op) {
+void Network::receive(const Process& process, const Call& call, int source, PendingOp& op) {
   Endpoint& self = endpoint(process.rank());
   const Key key = key_of(call, source);
   Arrived arrived;
@@ -168,8 +193,8 @@ void Network::receive(Process& process, const Call& call, int source, PendingOp&
 void Network::post(Endpoint& self, const Key& key, PendingOp& op, const Call& call) {
   if (call.timeout != kForever) {
     // What timed out before goes, so that polling does not pile it up.
-    std::erase_if(self.posted,
-                  [&](const Posted& posted) { return posted.key == key && kernel_.ops().find(posted.op) == nullptr; });
+    erase_if(self.posted,
+             [&](const Posted& posted) { return posted.key == key && kernel_.ops().find(posted.op) == nullptr; });
   }
   self.posted.push_back(Posted{key, call.fingerprint(), handle_of(op)});
 }
@@ -222,7 +247,7 @@ void Network::on_delivered(std::uint64_t slot) {
   const bool heard = (self.alive ? key.generation >= self.generation : key.generation > self.generation) &&
                      static_cast<std::int64_t>(key.generation) > self.aborted_generation;
   if (heard) {
-    TrafficCounters& counters = self.counters[static_cast<std::size_t>(about.operation)];
+    TrafficCounters& counters = counters_of(destination, about.operation);
     ++counters.messages_received;
     counters.bytes_received += payload.size();
     PendingOp* waiting = nullptr;
@@ -243,6 +268,7 @@ void Network::on_delivered(std::uint64_t slot) {
       self.unexpected.push_back(Arrived{key, about, std::move(payload)});
     }
   }
+  if (!any_known_lost_) return;
   const std::int64_t lost = endpoint(key.source).known_lost_generation;
   if (lost >= 0) fail_waiting_for(key.source, destination, lost);
 }
@@ -313,8 +339,8 @@ void Network::abort(Process& process, std::uint32_t generation) {
     if (!op.wait.in_call || op.wait.generation > generation || op.error != nullptr) return;
     process.fail(op, error(CommError::Kind::kAborted, op.wait, process.rank()));
   });
-  std::erase_if(self.posted, [&](const Posted& posted) { return posted.key.generation <= generation; });
-  std::erase_if(self.unexpected, [&](const Arrived& arrived) { return arrived.key.generation <= generation; });
+  erase_if(self.posted, [&](const Posted& posted) { return posted.key.generation <= generation; });
+  erase_if(self.unexpected, [&](const Arrived& arrived) { return arrived.key.generation <= generation; });
 }
 
 void Network::on_process_started(int rank, std::uint32_t generation) {
@@ -329,7 +355,7 @@ void Network::on_process_started(int rank, std::uint32_t generation) {
   fabric_->on_started(rank, generation);
   self.known_lost_generation = std::min(self.known_lost_generation, static_cast<std::int64_t>(generation) - 1);
   self.posted.clear();
-  std::erase_if(self.unexpected, [&](const Arrived& arrived) { return arrived.key.generation < generation; });
+  erase_if(self.unexpected, [&](const Arrived& arrived) { return arrived.key.generation < generation; });
 }
 
 void Network::on_process_lost(int rank) {
@@ -367,6 +393,7 @@ void Network::on_event(std::uint64_t argument) {
     record.rank = gone;
     kernel_.record(record);
   }
+  any_known_lost_ = true;
   Endpoint& peer = endpoint(gone);
   std::int64_t generation = peer.generation;
   if (peer.incarnation == static_cast<std::uint32_t>(argument >> 32)) {
@@ -395,7 +422,7 @@ void Network::fail_waiting_for(int source, int destination, std::int64_t up_to_g
 }
 
 void Network::fail_posted(int rank, int source, std::int64_t up_to_generation) {
-  std::erase_if(endpoint(rank).posted, [&](const Posted& posted) {
+  erase_if(endpoint(rank).posted, [&](const Posted& posted) {
     if (posted.key.source != source || static_cast<std::int64_t>(posted.key.generation) > up_to_generation) {
       return false;
     }
@@ -408,7 +435,9 @@ void Network::fail_posted(int rank, int source, std::int64_t up_to_generation) {
 }
 
 const TrafficCounters& Network::counters(int rank, Operation operation) const {
-  return endpoints_[static_cast<std::size_t>(rank)].counters[static_cast<std::size_t>(operation)];
+  static const TrafficCounters kNone;
+  const std::vector<TrafficCounters>& counters = counters_[static_cast<std::size_t>(operation)];
+  return counters.empty() ? kNone : counters[static_cast<std::size_t>(rank)];
 }
 
 }  // namespace rehearse

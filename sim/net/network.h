@@ -1,8 +1,8 @@
 #pragma once
 
 #include <array>
+#include <boost/container/small_vector.hpp>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -24,7 +24,7 @@ struct TrafficCounters {
 
 // Every rank's mailbox: matches messages with receives by (source, group, generation, sequence), in the order they
 // came. The fabric says when a message is there.
-class Network : public FabricListener, private EventSink {
+class Network : public FabricListener, private EventSink, private RowOfWaits {
  public:
   Network(Kernel& kernel, int ranks);
 
@@ -40,7 +40,13 @@ class Network : public FabricListener, private EventSink {
   void send(Process& process, const Call& call, int peer, Payload payload, Completion<> done);
   void recv(Process& process, const Call& call, int peer, Completion<Payload> done);
   void exchange(Process& process, const Call& call, int to, Payload payload, int from, Completion<Payload> done);
+  void exchange_all(Process& process, const Call& call, const ExchangeSchedule& schedule, Completion<> done);
   void abort(Process& process, std::uint32_t generation);
+
+  // Whether communicators take schedules: true, but where somebody hears of each operation. Without, collectives send
+  // the same messages by themselves.
+  bool takes_schedules() const { return takes_schedules_ && kernel_.operations() == nullptr; }
+  void set_takes_schedules(bool takes) { takes_schedules_ = takes; }
 
   // A process of the job's `generation` now runs on the rank; it gets no message of an older one.
   void on_process_started(int rank, std::uint32_t generation);
@@ -62,6 +68,7 @@ class Network : public FabricListener, private EventSink {
   EventRecord record_of(std::uint64_t message) const override;
 
   void on_delivered(std::uint64_t message) override;
+  void expect_delivery(std::uint64_t message) const override;
   void on_left(std::uint64_t message) override;
   // From a reliable transport (fabric.h).
   void on_corrupted(std::uint64_t message, std::uint64_t bit) override;
@@ -110,27 +117,35 @@ class Network : public FabricListener, private EventSink {
     std::uint32_t generation;
   };
   struct Endpoint {
-    std::vector<Posted> posted;
-    std::vector<Arrived> unexpected;
-    std::array<TrafficCounters, kOperations> counters;
     std::int64_t aborted_generation = -1;
+    std::int64_t known_lost_generation = -1;  // the process is gone and peers can know: one latency has passed
     bool alive = false;
     std::uint32_t incarnation = 0;
-    std::uint32_t generation = 0;             // of the latest process
-    std::int64_t known_lost_generation = -1;  // the process is gone and peers can know: one latency has passed
+    std::uint32_t generation = 0;  // of the latest process
+    // Nearly always one at most, which has its place here.
+    boost::container::small_vector<Posted, 1> posted;
+    boost::container::small_vector<Arrived, 1> unexpected;
     std::vector<Broken> broken;
   };
 
   static Key key_of(const Call& call, int source);
   Endpoint& endpoint(int rank) { return endpoints_[static_cast<std::size_t>(rank)]; }
+  TrafficCounters& counters_of(int rank, Operation operation);
+  // Why an operation cannot start, or null.
   std::exception_ptr refusal(const Endpoint& self, const Process& process, const Call& call, int peer) const;
   static std::exception_ptr error(CommError::Kind kind, const WaitInfo& wait, int rank);
-  // Puts the message on its way.
-  Departure transmit(int source, const Call& call, int destination, Payload payload);
+  // Puts the message on its way. `offset`: see Call.
+  Departure transmit(int source, const Call& call, std::int64_t offset, int destination, Payload payload);
+  // Both halves, of an operation that has begun; world ranks.
+  void exchange(PendingOp& op, const Call& call, std::int64_t offset, int destination, Payload payload, int source);
+  // Of a message that was just sent.
+  void tell_activities(std::uint32_t slot, TimePoint left) const;
+  void begin_step(PendingOp& op);
+  bool go_on(PendingOp& op, const Payload& received) override;
   Leaving& leaving(std::uint32_t slot);
   // Takes the oldest arrived message of `key`.
   bool take_unexpected(Endpoint& self, const Key& key, Arrived& message);
-  void receive(Process& process, const Call& call, int source, PendingOp& op);
+  void receive(const Process& process, const Call& call, int source, PendingOp& op);
   void post(Endpoint& self, const Key& key, PendingOp& op, const Call& call);
   // Finishes a receive or an exchange, whose call is `about`, with its message; inline where `from_event` and nothing
   // else is to wait for. A message of another call than the receiver's fails it.
@@ -144,8 +159,11 @@ class Network : public FabricListener, private EventSink {
   Kernel& kernel_;
   std::unique_ptr<Fabric> fabric_;
   std::function<void(int)> on_sent_;
+  bool takes_schedules_ = true;
   std::vector<Endpoint> endpoints_;
-  std::deque<Message> in_flight_;  // slots
+  bool any_known_lost_ = false;                                     // whether any endpoint ever was
+  std::array<std::vector<TrafficCounters>, kOperations> counters_;  // by rank; empty where nobody ever sent
+  std::vector<Message> in_flight_;                                  // slots
   std::vector<std::uint32_t> free_messages_;
   std::vector<Leaving> leaving_;  // by slot, as far as any was needed
   std::int64_t messages_ = 0;
@@ -162,6 +180,7 @@ class SimCommunicator : public Communicator {
   int rank() const override { return process_.rank(); }
   int world_size() const override { return world_size_; }
   PayloadPool& pool() override { return pool_; }
+  bool takes_schedules() const override { return network_.takes_schedules(); }
   void abort(std::uint32_t generation) override { network_.abort(process_, generation); }
 
  protected:
@@ -173,6 +192,9 @@ class SimCommunicator : public Communicator {
   }
   void start_exchange(const Call& call, int to, Payload payload, int from, Completion<Payload> done) override {
     network_.exchange(process_, call, to, std::move(payload), from, std::move(done));
+  }
+  void start_exchange_all(const Call& call, const ExchangeSchedule& schedule, Completion<> done) override {
+    network_.exchange_all(process_, call, schedule, std::move(done));
   }
 
  private:

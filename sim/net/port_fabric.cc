@@ -102,6 +102,14 @@ void PortFabric::reserve(int destination, TimePoint arrival, Duration transfer, 
   kernel_.schedule(port.receive_free, this, message);
 }
 
+void PortFabric::expect(std::uint64_t argument) const {
+  if ((argument & kArrivalBit) == 0) {
+    listener_.expect_delivery(argument);
+    return;
+  }
+  __builtin_prefetch(&ports_[static_cast<std::size_t>(underway_[argument & ~kArrivalBit].destination)], 1);
+}
+
 void PortFabric::on_event(std::uint64_t argument) {
   if ((argument & kArrivalBit) == 0) {
     listener_.on_delivered(argument);

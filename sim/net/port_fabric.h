@@ -56,6 +56,7 @@ class PortFabric : public Fabric, private EventSink {
   // Reserves the receiver's port for a message whose first byte is there at `arrival`, and schedules its delivery.
   void reserve(int destination, TimePoint arrival, Duration transfer, std::uint64_t message);
   void on_event(std::uint64_t argument) override;
+  void expect(std::uint64_t argument) const override;
 
   struct Port {
     TimePoint send_free;

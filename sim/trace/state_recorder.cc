@@ -34,6 +34,10 @@ void StateRecorder::record_number(int rank, std::int64_t step, StateComponent co
 }
 
 void StateRecorder::record_parameters(int rank, std::int64_t step, const TensorsView& parameters) {
+  if (parameters.is_sharded()) {
+    record_pieces(rank, step, StateComponent::kParameters, parameters.parts, &ConstShardPiece::parameters);
+    return;
+  }
   for (int t = 0; t < static_cast<int>(parameters.tensors.size()); ++t) {
     const Bytes size(static_cast<std::int64_t>(parameters.bytes(t).size()));
     record(rank, step, StateComponent::kParameters, t, 0, size, parameter_digests_[static_cast<std::size_t>(t)]);

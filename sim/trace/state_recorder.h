@@ -17,10 +17,10 @@ struct StateDigests {
   bool operator==(const StateDigests&) const = default;
 };
 
-// Puts digests of every rank's state in the event log, step by step: XXH3-128 of each tensor's parameters, and of the
-// gradient and the moments of each part of a tensor that the rank updates; learning rate, batch index, applied steps
-// and loss as they are. Master weights have no digest of their own: in one element type they are what the parameters
-// are copied from.
+// Puts digests of every rank's state in the event log, step by step: XXH3-128 of each tensor's parameters (of the
+// rank's parts of them where none is whole), and of the gradient and the moments of each part of a tensor that the rank
+// updates; learning rate, batch index, applied steps and loss as they are. Master weights have no digest of their own:
+// in one element type they are what the parameters are copied from.
 class StateRecorder : public TrainObserver {
  public:
   // `parameter_digests` are those of the rank that was seen last, by tensor, computed by an observer before this one.

@@ -36,10 +36,12 @@ std::string json_text(const Scenario& scenario, const Estimate& estimate) {
   json["units"] = estimate.units;
   json["communication_at_start"] = traffic_json(estimate.start);
   json["communication_per_step"] = traffic_json(estimate.step);
-  json["memory_per_rank"] = Json{{"parameters", estimate.parameter_bytes.count()},
-                                 {"gradients", estimate.gradient_bytes.count()},
+  json["memory_per_rank"] = Json{{"parameters", estimate.state.most_parameters.count()},
+                                 {"gradients", estimate.state.most_gradients.count()},
                                  {"optimizer", estimate.optimizer_bytes.count()},
                                  {"activations_peak", estimate.activation_bytes.count()}};
+  json["memory_kept_per_rank"] = Json{{"parameters_kept", estimate.state.parameters.count()},
+                                      {"gradients_kept", estimate.state.gradients.count()}};
   json["memory_of_process"] = estimate.process_bytes.count();
   json["flops"] = json_number(estimate.flops);
   json["estimated_wall_seconds"] = json_number(estimate.wall_seconds);
@@ -71,10 +73,17 @@ std::string report(const Scenario& scenario, const Estimate& estimate, const Sty
   out += section_title("Communication of all ranks, by formula; checkpoints apart", style);
   out += communication.text(style);
 
-  TextTable memory({{"parameters"}, {"gradients"}, {"optimizer"}, {"activations"}, {"total"}});
-  memory.add({grouped(estimate.parameter_bytes.count()), grouped(estimate.gradient_bytes.count()),
-              grouped(estimate.optimizer_bytes.count()), grouped(estimate.activation_bytes.count()),
-              grouped(estimate.rank_bytes.count())});
+  std::vector<TextTable::Column> columns = {{"parameters"}, {"gradients"}, {"optimizer"}, {"activations"}, {"total"}};
+  std::vector<std::string> cells = {grouped(estimate.state.parameters.count()),
+                                    grouped(estimate.state.gradients.count()),
+                                    grouped(estimate.optimizer_bytes.count()),
+                                    grouped(estimate.activation_bytes.count()), grouped(estimate.rank_bytes.count())};
+  if (scenario.train.zero_stage >= 2) {
+    columns.insert(columns.end() - 1, {"units in passing"});
+    cells.insert(cells.end() - 1, grouped(estimate.state.passing().count()));
+  }
+  TextTable memory(std::move(columns));
+  memory.add(std::move(cells));
   out += section_title("Memory of a rank in bytes, by formula; messages in flight apart", style) + memory.text(style);
   out += "  all " + std::to_string(scenario.ranks) + " ranks in this process: at least " +
          to_string(estimate.process_bytes) + "\n\n";

@@ -4,79 +4,66 @@
 #include <boost/program_options.hpp>
 #include <charconv>
 #include <cstdint>
+#include <map>
 #include <optional>
 
 #include "core/base/error.h"
 #include "sim/config/origins.h"
 #include "sim/config/reshard.h"
+#include "tools/export/field_reference.h"
+#include "tools/rehearse/completion.h"
+#include "tools/rehearse/fuzz_command.h"
 #include "tools/rehearse/help.h"
+#include "tools/rehearse/man_page.h"
+#include "tools/rehearse/option_values.h"
 #include "tools/rehearse/version.h"
 
 namespace rehearse {
 namespace {
 
-constexpr std::uint64_t kMostSeeds = 1'000'000;
-constexpr int kMostJobs = 1024;
-
 namespace po = boost::program_options;
-
-[[noreturn]] void refuse(const std::string& command, const std::string& what) {
-  throw InputError(command + ": " + what + "; see 'rehearse " + command + " --help'");
-}
 
 // What a command takes besides its one argument.
 struct Shape {
   std::string command;
-  std::string argument;  // "SCENARIO"
-  bool loads = false;    // --seed, --set
-  bool writes = false;   // --out, --force
-  bool checks = false;   // --check-determinism
-  bool cuts = false;     // --reshard, --set
-  bool sweeps = false;   // --sweep, --seeds
-  bool costs = false;    // --sweep, again and again, --jobs, --format csv
+  std::string argument;   // "SCENARIO"
+  bool loads = false;     // --seed, --set
+  bool writes = false;    // --out, --force
+  bool formats = true;    // --format
+  bool draws = false;     // --out FILE
+  bool checks = false;    // --check-determinism
+  bool cuts = false;      // --reshard, --set
+  bool sweeps = false;    // --sweep, --seeds
+  bool costs = false;     // --collectives and what goes with it, --sweep, --jobs
+  bool exports = false;   // --trace, --trace-steps, --tensorboard, --goal, --chakra
+  bool imports = false;   // --collective, --ranks
+  bool extracts = false;  // --tensor, --npy
   std::size_t arguments = 1;
+  std::size_t at_least = 1;  // where fewer will do
 };
 
 std::vector<std::string> option_names(const Shape& shape) {
-  std::vector<std::string> names = {"--format", "--help"};
+  std::vector<std::string> names = {"--help"};
+  if (shape.formats) names.emplace_back("--format");
+  if (shape.draws) names.emplace_back("--out");
+  if (shape.imports) names.insert(names.end(), {"--collective", "--ranks"});
+  if (shape.extracts) names.insert(names.end(), {"--tensor", "--npy"});
   if (shape.loads) names.insert(names.end(), {"--seed", "--set"});
   if (shape.writes) names.insert(names.end(), {"--out", "--force"});
   if (shape.checks) names.emplace_back("--check-determinism");
   if (shape.cuts) names.insert(names.end(), {"--reshard", "--set"});
   if (shape.sweeps) names.insert(names.end(), {"--sweep", "--seeds"});
   if (shape.costs) names.insert(names.end(), {"--sweep", "--jobs"});
+  if (shape.exports) names.insert(names.end(), {"--trace", "--trace-steps", "--tensorboard", "--goal", "--chakra"});
+  if (shape.costs) names.insert(names.end(), {"--collectives", "--operation", "--algorithm", "--sizes", "--factor"});
   return names;
 }
 
-std::uint64_t parse_seed(const std::string& command, const std::string& text, const std::string& option = "--seed") {
-  std::uint64_t seed = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
-  if (error != std::errc() || end != text.data() + text.size()) {
-    refuse(command, option + ": found '" + text + "'; allowed: a whole number from 0 to 18446744073709551615");
-  }
-  return seed;
-}
-
-Format parse_format(const std::string& command, const std::string& text) {
+Format parse_format(const Shape& shape, const std::string& text) {
   if (text == "text") return Format::kText;
   if (text == "json") return Format::kJson;
-  refuse(command, "--format: found '" + text + "'; allowed: text, json");
-}
-
-CostFormat parse_cost_format(const std::string& command, const std::string& text) {
-  if (text == "text") return CostFormat::kText;
-  if (text == "json") return CostFormat::kJson;
-  if (text == "csv") return CostFormat::kCsv;
-  refuse(command, "--format: found '" + text + "'; allowed: text, json, csv");
-}
-
-int parse_jobs(const std::string& command, const std::string& text) {
-  int jobs = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), jobs);
-  if (error != std::errc() || end != text.data() + text.size() || jobs < 1 || jobs > kMostJobs) {
-    refuse(command, "--jobs: found '" + text + "'; allowed: a whole number from 1 to " + std::to_string(kMostJobs));
-  }
-  return jobs;
+  if (text == "csv" && shape.costs) return Format::kCsv;
+  refuse(shape.command, "--format: found '" + text + "'; allowed: text, json" + (shape.costs ? ", csv" : ""));
 }
 
 // The words of one command, taken apart.
@@ -91,28 +78,53 @@ struct Parsed {
   bool reshard = false;
   Format format = Format::kText;
   std::optional<Sweep> sweep;
-  CostFormat cost_format = CostFormat::kText;
+  CollectiveWords collectives;
   std::vector<Sweep> sweeps;
   int jobs = 1;
+  ExportOptions exports;
+  std::map<std::string, std::string> own;  // options of one command alone, by name
 };
 
-Sweep parse_sweep(const std::string& command, const std::string& text) {
-  Sweep sweep;
-  const std::size_t equals = text.find('=');
-  sweep.path = text.substr(0, equals);
-  for (std::size_t start = equals; start != std::string::npos;) {
-    const std::size_t end = text.find(',', start + 1);
-    sweep.values.push_back(text.substr(start + 1, end == std::string::npos ? end : end - start - 1));
-    start = end;
+ExportOptions parse_exports(const std::string& command, const po::variables_map& values) {
+  ExportOptions exports;
+  const auto path = [&](const char* option) {
+    if (values.count(option) == 0) return std::string();
+    const auto& text = values[option].as<std::string>();
+    if (text.empty()) refuse(command, "--" + std::string(option) + ": found an empty path");
+    return text;
+  };
+  exports.trace = path("trace");
+  exports.tensorboard = path("tensorboard");
+  exports.goal = path("goal");
+  exports.chakra = path("chakra");
+  if (values.count("trace-steps") != 0) {
+    exports.trace_steps = parse_steps(command, values["trace-steps"].as<std::string>());
+    if (exports.trace.empty()) refuse(command, "--trace-steps has no meaning without --trace");
   }
-  const bool empty = std::any_of(sweep.values.begin(), sweep.values.end(), [](const auto& one) { return one.empty(); });
-  if (sweep.path.empty() || sweep.values.empty() || empty) {
-    refuse(command, "--sweep: found '" + text + "'; allowed: a field and its values, as in path=a,b,c");
+  return exports;
+}
+
+// What goes with --collectives.
+CollectiveWords collective_words(const std::string& command, const po::variables_map& values) {
+  CollectiveWords words;
+  words.asked = values.count("collectives") != 0;
+  const auto word = [&](const char* name) {
+    if (values.count(name) == 0) return std::string();
+    if (!words.asked) refuse(command, std::string("--") + name + " has no meaning without --collectives");
+    return values[name].as<std::string>();
+  };
+  words.operation = word("operation");
+  words.algorithm = word("algorithm");
+  words.sizes = word("sizes");
+  words.factor = word("factor");
+  if (words.asked && values.count("sweep") != 0) {
+    refuse(command, "--collectives takes no --sweep; allowed: --sizes and --factor, or another --set each time");
   }
-  return sweep;
+  return words;
 }
 
 void parse_cost_options(const std::string& command, const po::variables_map& values, Parsed& parsed) {
+  parsed.collectives = collective_words(command, values);
   if (values.count("sweep") != 0) {
     for (const std::string& text : values["sweep"].as<std::vector<std::string>>()) {
       parsed.sweeps.push_back(parse_sweep(command, text));
@@ -125,21 +137,6 @@ void parse_cost_options(const std::string& command, const po::variables_map& val
   if (values.count("jobs") == 0) return;
   parsed.jobs = parse_jobs(command, values["jobs"].as<std::string>());
   if (parsed.sweeps.empty()) refuse(command, "--jobs has no meaning without --sweep");
-}
-
-void parse_seeds(const std::string& command, const std::string& text, Sweep& sweep) {
-  const std::size_t dots = text.find("..");
-  if (dots == std::string::npos) {
-    refuse(command, "--seeds: found '" + text + "'; allowed: the first and the last, as in 1..16");
-  }
-  sweep.first_seed = parse_seed(command, text.substr(0, dots), "--seeds");
-  sweep.last_seed = parse_seed(command, text.substr(dots + 2), "--seeds");
-  if (sweep.last_seed < *sweep.first_seed) {
-    refuse(command, "--seeds: found '" + text + "'; allowed: the first and the last, as in 1..16");
-  }
-  if (sweep.last_seed - *sweep.first_seed >= kMostSeeds) {
-    refuse(command, "--seeds: found '" + text + "'; allowed: at most " + std::to_string(kMostSeeds) + " seeds");
-  }
 }
 
 [[noreturn]] void refuse_unknown(const Shape& shape, std::string option) {
@@ -156,7 +153,14 @@ po::variables_map read_options(const Shape& shape, const std::vector<std::string
   po::options_description all;
   auto add = all.add_options();
   add("help,h", "");
-  add("format", po::value<std::string>()->default_value("text"));
+  if (shape.formats) add("format", po::value<std::string>()->default_value("text"));
+  if (shape.draws) add("out", po::value<std::string>());
+  for (const char* option : {"collective", "ranks"}) {
+    if (shape.imports) add(option, po::value<std::string>());
+  }
+  for (const char* option : {"tensor", "npy"}) {
+    if (shape.extracts) add(option, po::value<std::string>());
+  }
   add("argument", po::value<std::vector<std::string>>());
   if (shape.loads) add("seed", po::value<std::string>());
   if (shape.loads || shape.cuts) add("set", po::value<std::vector<std::string>>()->composing());
@@ -173,6 +177,12 @@ po::variables_map read_options(const Shape& shape, const std::vector<std::string
   if (shape.costs) {
     add("sweep", po::value<std::vector<std::string>>()->composing());
     add("jobs", po::value<std::string>());
+    add("collectives", "");
+    for (const char* name : {"operation", "algorithm", "sizes", "factor"}) add(name, po::value<std::string>());
+  }
+  if (shape.exports) {
+    add("trace", po::value<std::string>());
+    for (const char* option : {"trace-steps", "tensorboard", "goal", "chakra"}) add(option, po::value<std::string>());
   }
   po::positional_options_description positions;
   positions.add("argument", -1);
@@ -202,18 +212,13 @@ Parsed parse(const Shape& shape, const std::vector<std::string>& words) {
   const po::variables_map values = read_options(shape, words);
   parsed.help = values.count("help") != 0;
   if (parsed.help) return parsed;
-  const auto format = values["format"].as<std::string>();
-  if (shape.costs) {
-    parsed.cost_format = parse_cost_format(shape.command, format);
-  } else {
-    parsed.format = parse_format(shape.command, format);
-  }
+  if (shape.formats) parsed.format = parse_format(shape, values["format"].as<std::string>());
   if (values.count("argument") == 0) refuse(shape.command, "needs a " + shape.argument);
   const auto arguments = values["argument"].as<std::vector<std::string>>();
   if (shape.arguments == 1 && arguments.size() > 1) {
     refuse(shape.command, "takes one " + shape.argument + ", found '" + arguments[0] + "' and '" + arguments[1] + "'");
   }
-  if (arguments.size() != shape.arguments) {
+  if (arguments.size() != shape.arguments && arguments.size() != shape.at_least) {
     refuse(shape.command, "takes " + shape.argument + ", found " + std::to_string(arguments.size()) + " arguments");
   }
   parsed.argument = arguments.front();
@@ -248,6 +253,13 @@ Parsed parse(const Shape& shape, const std::vector<std::string>& words) {
     if (!parsed.sweep.has_value()) refuse(shape.command, "--seeds has no meaning without --sweep");
     parse_seeds(shape.command, values["seeds"].as<std::string>(), *parsed.sweep);
   }
+  parsed.exports = parse_exports(shape.command, values);
+  if (parsed.sweep.has_value() && parsed.exports.any()) {
+    refuse(shape.command, "--sweep takes no --trace and its like; allowed: --set, --seeds, --format");
+  }
+  for (const char* option : {"collective", "ranks", "tensor", "npy"}) {
+    if (values.count(option) != 0) parsed.own[option] = values[option].as<std::string>();
+  }
   parsed.check_determinism = values.count("check-determinism") != 0;
   parsed.force = values.count("force") != 0;
   if (parsed.force && parsed.out.empty()) refuse(shape.command, "--force has no meaning without --out");
@@ -261,12 +273,20 @@ Shape shape_of(const std::string& command) {
                    : command == "inspect" ? "PATH"
                    : command == "replay"  ? "DIR"
                    : command == "diff"    ? "A B"
+                   : command == "report"  ? "DIR, or A B"
+                   : command == "import"  ? "nccl-tests FILE"
                                           : "SCENARIO";
-  shape.arguments = command == "diff" ? 2 : 1;
+  shape.arguments = command == "diff" || command == "report" || command == "import" ? 2 : 1;
+  shape.at_least = command == "diff" || command == "import" ? 2 : 1;
+  shape.imports = command == "import";
+  shape.extracts = command == "inspect";
+  shape.draws = command == "report";
+  shape.formats = command != "report";
   shape.checks = command == "run";
   shape.cuts = command == "resume";
   shape.sweeps = command == "run";
   shape.costs = command == "cost";
+  shape.exports = command == "run" || command == "replay";
   shape.loads = command == "run" || command == "check" || command == "cost";
   shape.writes = command == "run" || command == "resume";
   return shape;
@@ -277,7 +297,54 @@ bool is_command(const std::string& word) {
   return std::find(names.begin(), names.end(), word) != names.end();
 }
 
+ImportCommand import_of(Parsed& parsed) {
+  if (parsed.argument != "nccl-tests") {
+    refuse("import", "found '" + parsed.argument + "'; allowed: nccl-tests FILE");
+  }
+  ImportCommand import;
+  import.file = parsed.second;
+  import.format = parsed.format;
+  import.collective = parsed.own["collective"];
+  const std::string& ranks = parsed.own["ranks"];
+  if (ranks.empty()) return import;
+  const auto [end, error] = std::from_chars(ranks.data(), ranks.data() + ranks.size(), import.ranks);
+  if (error != std::errc() || end != ranks.data() + ranks.size() || import.ranks < 2 || import.ranks > 65536) {
+    refuse("import", "--ranks: found '" + ranks + "'; allowed: 2 to 65536");
+  }
+  return import;
+}
+
+// Commands that print something about rehearse itself.
+bool prints(const std::string& command) { return command == "fields" || command == "completion" || command == "man"; }
+
+PrintCommand printed(const std::string& command, const std::vector<std::string>& arguments) {
+  for (const std::string& argument : arguments) {
+    if (argument == "--help" || argument == "-h") return PrintCommand{command_help(command)};
+  }
+  for (const std::string& argument : arguments) {
+    if (!argument.starts_with('-')) continue;
+    refuse(command, "unknown option '" + argument + "'; " + suggestion(argument, {"--help"}));
+  }
+  const std::size_t most = command == "man" ? 0 : 1;
+  if (arguments.size() > most) refuse(command, "takes no '" + arguments[most] + "'");
+  if (command == "man") return PrintCommand{man_page()};
+  if (command == "fields") return PrintCommand{field_reference(arguments.empty() ? "" : arguments.front())};
+  const std::string shell = arguments.empty() ? "" : arguments.front();
+  if (shell == "bash") return PrintCommand{bash_completion()};
+  if (shell == "zsh") return PrintCommand{zsh_completion()};
+  refuse(command, "found " + (shell.empty() ? "nothing" : "'" + shell + "'") + "; allowed: bash, zsh");
+}
+
 }  // namespace
+
+std::vector<std::string> options_of(const std::string& command) {
+  if (prints(command)) return {"--help"};
+  if (command == "fuzz") return fuzz_option_names();
+  std::vector<std::string> names = option_names(shape_of(command));
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
 
 Command parse_command_line(const std::vector<std::string>& words) {
   const std::string& command = words.front();
@@ -294,11 +361,23 @@ Command parse_command_line(const std::vector<std::string>& words) {
                      "; see 'rehearse --help'");
   }
 
+  if (prints(command)) return printed(command, {words.begin() + 1, words.end()});
+  if (command == "fuzz") {
+    const std::optional<FuzzCommand> fuzz = parse_fuzz({words.begin() + 1, words.end()});
+    if (fuzz.has_value()) return *fuzz;
+    return PrintCommand{command_help(command)};
+  }
   Parsed parsed = parse(shape_of(command), {words.begin() + 1, words.end()});
   if (parsed.help) return PrintCommand{command_help(command)};
   if (command == "run") {
-    return RunCommand{parsed.argument, std::move(parsed.load), parsed.out, parsed.force, parsed.check_determinism,
-                      parsed.format,   std::move(parsed.sweep)};
+    return RunCommand{parsed.argument,
+                      std::move(parsed.load),
+                      parsed.out,
+                      parsed.force,
+                      parsed.check_determinism,
+                      parsed.format,
+                      std::move(parsed.sweep),
+                      std::move(parsed.exports)};
   }
   if (command == "resume") {
     check_reshards(parsed.load.overrides);
@@ -306,13 +385,19 @@ Command parse_command_line(const std::vector<std::string>& words) {
                          parsed.out,      parsed.force,   parsed.format};
   }
   if (command == "cost") {
-    return CostCommand{parsed.argument, std::move(parsed.load), parsed.cost_format, std::move(parsed.sweeps),
-                       parsed.jobs};
+    return CostCommand{
+        parsed.argument, std::move(parsed.load), parsed.format, std::move(parsed.collectives), std::move(parsed.sweeps),
+        parsed.jobs};
   }
   if (command == "check") return CheckCommand{parsed.argument, std::move(parsed.load), parsed.format};
-  if (command == "replay") return ReplayCommand{parsed.argument, parsed.format};
+  if (command == "replay") return ReplayCommand{parsed.argument, parsed.format, std::move(parsed.exports)};
+  if (command == "report") return ReportCommand{parsed.argument, parsed.second, parsed.out};
   if (command == "diff") return DiffCommand{parsed.argument, parsed.second, parsed.format};
-  return InspectCommand{parsed.argument, parsed.format};
+  if (command == "import") return import_of(parsed);
+  if (parsed.own.contains("npy") != parsed.own.contains("tensor")) {
+    refuse(command, "--tensor NAME and --npy FILE go together");
+  }
+  return InspectCommand{parsed.argument, parsed.format, parsed.own["tensor"], parsed.own["npy"]};
 }
 
 }  // namespace rehearse

@@ -18,8 +18,13 @@ ExitCode execute_sweep(const RunCommand& command, Console& console);
 ExitCode execute_resume(const ResumeCommand& command, Console& console);
 ExitCode execute_check(const CheckCommand& command, Console& console);
 ExitCode execute_cost(const CostCommand& command, Console& console);
+// A command with --collectives.
+ExitCode execute_cost_collectives(const CostCommand& command, Console& console);
+ExitCode execute_fuzz(const FuzzCommand& command, Console& console);
 ExitCode execute_replay(const ReplayCommand& command, Console& console);
 ExitCode execute_diff(const DiffCommand& command, Console& console);
+ExitCode execute_report(const ReportCommand& command, Console& console);
+ExitCode execute_import(const ImportCommand& command, Console& console);
 ExitCode execute_inspect(const InspectCommand& command, Console& console);
 
 }  // namespace rehearse

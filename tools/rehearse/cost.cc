@@ -39,9 +39,9 @@ ExitCode execute_sweeps(const CostCommand& command, Console& console) {
     return ExitCode::kInterrupted;
   }
   const Style style(console.colors);
-  console.out << (command.format == CostFormat::kJson  ? sweep_json(command, rows)
-                  : command.format == CostFormat::kCsv ? sweep_csv(command, rows)
-                                                       : sweep_text(command, rows, style));
+  console.out << (command.format == Format::kJson  ? sweep_json(command, rows)
+                  : command.format == Format::kCsv ? sweep_csv(command, rows)
+                                                   : sweep_text(command, rows, style));
   const bool failed = std::any_of(rows.begin(), rows.end(),
                                   [](const CostRow& row) { return row.outcome != Outcome::kDone || row.steps == 0; });
   return failed ? ExitCode::kExpectationFailed : ExitCode::kDone;
@@ -50,19 +50,20 @@ ExitCode execute_sweeps(const CostCommand& command, Console& console) {
 }  // namespace
 
 ExitCode execute_cost(const CostCommand& command, Console& console) {
+  if (command.collectives.asked) return execute_cost_collectives(command, console);
   if (!command.sweeps.empty()) return execute_sweeps(command, console);
   const Scenario scenario = load_scenario(command.scenario, command.load);
   refuse_job(scenario);
   const Style style(console.colors);
-  if (command.format == CostFormat::kText) console.out << header_report(scenario, 0, style) << std::flush;
+  if (command.format == Format::kText) console.out << header_report(scenario, 0, style) << std::flush;
   Progress progress(console.err, console.progress);
   const CostReport report = cost_of(scenario, console.interrupted, [&](std::int64_t step) {
     progress.on_step(step, 1, scenario.train.steps, std::numeric_limits<double>::quiet_NaN());
   });
   progress.clear();
-  if (command.format == CostFormat::kText) console.out << cost_text(scenario, report, style);
-  if (command.format == CostFormat::kJson) console.out << cost_json(scenario, report);
-  if (command.format == CostFormat::kCsv) console.out << cost_csv(report);
+  if (command.format == Format::kText) console.out << cost_text(scenario, report, style);
+  if (command.format == Format::kJson) console.out << cost_json(scenario, report);
+  if (command.format == Format::kCsv) console.out << cost_csv(report);
   return code_of(report.record.outcome);
 }
 

@@ -78,7 +78,7 @@ std::string cost_json(const Scenario& scenario, const CostReport& report) {
                                             {"bytes", json_number(counted.bytes)}});
   }
   json["links"] = Json::array();
-  for (const LinkUse& link : report.links) {
+  for (const StepLink& link : report.links) {
     json["links"].push_back(Json{{"link", link.name},
                                  {"bits_per_second", link.bandwidth.bits_per_second()},
                                  {"bytes_per_step", json_number(link.bytes)},

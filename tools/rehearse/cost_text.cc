@@ -90,7 +90,7 @@ std::string collective_table(const CostReport& report, const Style& style) {
 std::string link_table(const CostReport& report, const Style& style) {
   TextTable table({{"link", Align::kLeft}, {"bandwidth"}, {"bytes a step"}, {"utilisation"}});
   for (std::size_t i = 0; i < std::min(report.links.size(), kLinksShown); ++i) {
-    const LinkUse& link = report.links[i];
+    const StepLink& link = report.links[i];
     if (link.bytes == 0) break;
     table.add({link.name, to_string(link.bandwidth), grouped(static_cast<std::int64_t>(link.bytes)),
                percent(link.utilisation)});

@@ -11,6 +11,7 @@
 #include "core/model/cost.h"
 #include "core/model/layout.h"
 #include "core/parallel/collective_choice.h"
+#include "core/parallel/stage_units.h"
 #include "core/parallel/units.h"
 #include "core/train/batch_share.h"
 #include "core/train/gradient_dispute.h"
@@ -47,6 +48,9 @@ double flops_of_a_step(const Scenario& scenario, int stages) {
     for (Direction direction : {Direction::kForward, Direction::kBackward}) {
       const StageCost cost = stage_cost(train.model, share.per_microbatch(), stage, direction, train.dtype);
       flops += static_cast<double>(cost.flops.count());
+      // Forward again, before backward of every block but the last.
+      const bool again = train.recompute_blocks && stage >= 1 && stage < train.model.layers;
+      if (again && direction == Direction::kForward) flops += static_cast<double>(cost.flops.count());
     }
   }
   return flops * static_cast<double>(share.microbatches) * scenario.ranks;
@@ -61,13 +65,20 @@ Traffic of_units(const UnitPlan& plan, DType dtype, Operation operation, const T
   return sum;
 }
 
+// How often parameters are gathered in a step, by unit.
+std::vector<std::int64_t> gathers_of_units(const Scenario& scenario, const ParameterLayout& layout,
+                                           const UnitPlan& plan) {
+  if (scenario.train.zero_stage < 3) return std::vector<std::int64_t>(plan.units().size(), 1);
+  return gathers_in_a_step(layout, plan, share_of_batch(scenario.train, scenario.ranks).microbatches);
+}
+
 }  // namespace
 
 Estimate estimate(const Scenario& scenario) {
   const TrainConfig& train = scenario.train;
   const ParameterLayout layout(train.model);
-  const std::int64_t element = size_of(train.dtype);
-  const UnitPlan plan(layout, train.bucket_bytes / element, scenario.ranks);
+  const StateTypes types = train.state_types();
+  const UnitPlan plan(layout, train.bucket_elements(), scenario.ranks);
   const std::int64_t ranks = scenario.ranks;
   const auto units = static_cast<std::int64_t>(plan.units().size());
   Estimate result;
@@ -76,33 +87,38 @@ Estimate estimate(const Scenario& scenario) {
   result.units = units;
   const CollectiveChoice& choice = train.collectives;
   const int n = scenario.ranks;
-  result.start.push_back(of_units(plan, train.dtype, Operation::kBroadcast, [&](std::int64_t count, DType dtype) {
+  result.start.push_back(of_units(plan, types.parameters, Operation::kBroadcast, [&](std::int64_t count, DType dtype) {
     return broadcast_traffic(BroadcastAlgorithm::kBinomial, n, count, dtype);
   }));
   Traffic gathers;
   gathers.operation = Operation::kAllGather;
   if (train.zero_stage == 0) {
-    result.step.push_back(of_units(plan, train.dtype, Operation::kAllReduce, [&](std::int64_t count, DType dtype) {
+    result.step.push_back(of_units(plan, types.gradients, Operation::kAllReduce, [&](std::int64_t count, DType dtype) {
       return all_reduce_traffic(choice.all_reduce, n, count, dtype, choice.options);
     }));
   } else {
-    result.step.push_back(of_units(plan, train.dtype, Operation::kReduceScatter, [&](std::int64_t count, DType dtype) {
-      return reduce_scatter_traffic(choice.reduce_scatter, n, count, dtype);
-    }));
-    gathers = of_units(plan, train.dtype, Operation::kAllGather, [&](std::int64_t count, DType dtype) {
-      return all_gather_traffic(choice.all_gather, n, count, dtype);
-    });
+    result.step.push_back(
+        of_units(plan, types.gradients, Operation::kReduceScatter, [&](std::int64_t count, DType dtype) {
+          return reduce_scatter_traffic(choice.reduce_scatter, n, count, dtype);
+        }));
+    const std::vector<std::int64_t> times = gathers_of_units(scenario, layout, plan);
+    for (std::size_t u = 0; u < times.size(); ++u) {
+      const CollectiveTraffic one =
+          all_gather_traffic(choice.all_gather, n, plan.units()[u].padded_numel, types.parameters);
+      for (std::int64_t i = 0; i < times[u]; ++i) add(gathers, one);
+    }
   }
   add(gathers, all_gather_traffic(AllGatherAlgorithm::kRing, n, kSums * ranks, DType::kFloat64));
   result.step.push_back(gathers);
-  result.parameter_bytes = Bytes(element * plan.padded_total());
+  result.state = expected_state_bytes(train, scenario.ranks);
   const std::int64_t recompute_every = train.guards.recompute_every;
-  result.gradient_bytes = Bytes(result.parameter_bytes.count() * (recompute_every > 0 ? 2 : 1));
   result.optimizer_bytes = expected_optimizer_bytes(train, scenario.ranks);
   const BatchShare share = share_of_batch(train, scenario.ranks);
-  result.activation_bytes = Bytes(element * activation_elements(train.model, share.per_microbatch()));
+  result.activation_bytes = Bytes(size_of(types.parameters) *
+                                  activation_elements(train.model, share.per_microbatch(), train.recompute_blocks));
 
-  result.rank_bytes = result.parameter_bytes + result.gradient_bytes + result.optimizer_bytes + result.activation_bytes;
+  result.rank_bytes =
+      result.state.most_parameters + result.state.most_gradients + result.optimizer_bytes + result.activation_bytes;
   __int128 messages = 0;
   for (const Traffic& one : result.start) messages += one.messages;
   for (const Traffic& one : result.step) messages += static_cast<__int128>(one.messages) * train.steps;

@@ -5,6 +5,7 @@
 
 #include "core/base/units.h"
 #include "core/runtime/communicator.h"
+#include "sim/check/state_memory.h"
 #include "sim/config/scenario.h"
 
 namespace rehearse {
@@ -20,6 +21,9 @@ struct Traffic {
 // What a scenario takes, by formula: the messages and bytes of core/comm/traffic_formulas.h for the algorithms of its
 // collectives, on parameters in units padded to 16 N.
 //   a step, zero_stage 1   reduce_scatter and all_gather of each unit; an all_gather of four doubles a rank, by a ring
+//   zero_stage 2           the same
+//   zero_stage 3           the same, but that each unit is gathered as often as gathers_in_a_step() says
+//                          (core/parallel/stage_units.h), once or twice a microbatch
 //   a step, zero_stage 0   all_reduce of each unit; the same all_gather
 //   the start              broadcast of each unit
 // Saving and loading checkpoints, what guards ask for beside the sums, and messages in flight, are not in it.
@@ -30,11 +34,10 @@ struct Estimate {
   std::vector<Traffic> start;
   std::vector<Traffic> step;
   // Of a rank.
-  Bytes parameter_bytes;
-  Bytes gradient_bytes;
+  StateBytes state;
   Bytes optimizer_bytes;
   Bytes activation_bytes;
-  Bytes rank_bytes;  // their sum
+  Bytes rank_bytes;  // their sum, with the most of each
   // Of all ranks together, which live in one process; that of the run for same_weights_as where it is more.
   Bytes process_bytes;
   // Products of all ranks in all steps, forward and backward, and again where gradients are computed twice; those of

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <set>
 #include <string>
 #include <string_view>
@@ -24,17 +25,25 @@ bool has_keys(const Json& json, std::initializer_list<const char*> keys) {
   return json.is_object() && std::all_of(keys.begin(), keys.end(), [&](const char* key) { return json.contains(key); });
 }
 
-// Of a run, or of a job.
+// Of a run, of a job, or of a run without numbers.
 bool is_summary(const std::string& text) {
   const Json json = Json::parse(text, nullptr, false);
   return has_keys(json, {"scenario", "seed", "outcome", "exit_code", "scenario_sha256", "events", "steps"}) &&
-         (has_keys(json, {"losses"}) || has_keys(json, {"lost_steps"}));
+         (has_keys(json, {"losses"}) || has_keys(json, {"lost_steps"}) || has_keys(json, {"mode", "step_seconds"}));
 }
 
 // The first line says whose file it is; the last may be cut off where the run was killed.
 bool is_metrics(const std::string& text) {
   return has_keys(Json::parse(text.substr(0, text.find('\n')), nullptr, false),
-                  {"step", "applied_steps", "loss", "grad_norm", "lr", "step_seconds", "tokens"});
+                  {"step", "applied_steps", "step_seconds", "tokens"});
+}
+
+bool begins_as_trace(const std::string& text) {
+  return text.starts_with(R"({"displayTimeUnit":"ns","otherData":{"program":"rehearse )");
+}
+
+bool begins_as_report(const std::string& text) {
+  return text.starts_with("<!DOCTYPE html>\n<!-- made by rehearse report -->\n");
 }
 
 // "step_000010" of "step_000010" and ".step_000010.tmp".
@@ -106,6 +115,9 @@ class Search {
     }
     if (!is_file(entry)) return refuse(entry);
     if (name == temporary_path(kSummaryFile) || name == kScenarioFile || name == temporary_path(kScenarioFile)) return;
+    if (name == temporary_path(kTraceFile) || name == temporary_path(kReportFile)) return;
+    if (name == kTraceFile) return check_beginning(entry, begins_as_trace, "not the trace of a run");
+    if (name == kReportFile) return check_beginning(entry, begins_as_report, "not the report of a run");
     if (name == kSummaryFile) return check_marker(entry, is_summary, "not the summary of a run");
     // Without a byte they may be what a run began with, and tell nothing.
     if (name == kEventsFile) return entry.file_size() > 0 ? check_events(entry) : void();
@@ -114,6 +126,14 @@ class Search {
       return;
     }
     refuse(entry);
+  }
+
+  // Files that say in their first line what they are, and prove nothing about the rest.
+  void check_beginning(const fs::directory_entry& entry, bool (*is_ours)(const std::string&), const char* why) {
+    std::ifstream in(entry.path(), std::ios::binary);
+    std::string text(128, '\0');
+    in.read(text.data(), static_cast<std::streamsize>(text.size()));
+    if (!is_ours(text)) refuse(entry, why);
   }
 
   void check_marker(const fs::directory_entry& entry, bool (*is_ours)(const std::string&), const char* why) {

@@ -26,10 +26,16 @@ int execute(const std::vector<std::string>& words, Console& console) {
     code = execute_check(*check, console);
   } else if (const auto* cost = std::get_if<CostCommand>(&command)) {
     code = execute_cost(*cost, console);
+  } else if (const auto* fuzz = std::get_if<FuzzCommand>(&command)) {
+    code = execute_fuzz(*fuzz, console);
   } else if (const auto* replay = std::get_if<ReplayCommand>(&command)) {
     code = execute_replay(*replay, console);
   } else if (const auto* diff = std::get_if<DiffCommand>(&command)) {
     code = execute_diff(*diff, console);
+  } else if (const auto* report = std::get_if<ReportCommand>(&command)) {
+    code = execute_report(*report, console);
+  } else if (const auto* import = std::get_if<ImportCommand>(&command)) {
+    code = execute_import(*import, console);
   } else if (const auto* inspect = std::get_if<InspectCommand>(&command)) {
     code = execute_inspect(*inspect, console);
   } else {

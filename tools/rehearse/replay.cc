@@ -5,6 +5,7 @@
 #include "sim/trace/describe.h"
 #include "sim/trace/record_comparison.h"
 #include "tools/rehearse/commands.h"
+#include "tools/rehearse/exports.h"
 #include "tools/rehearse/json.h"
 #include "tools/rehearse/recording.h"
 #include "tools/rehearse/replay_job.h"
@@ -19,15 +20,20 @@ struct Replayed {
   std::optional<RecordDifference> difference;
   std::vector<WaitingRow> waiting;
   bool interrupted = false;
+  std::string exported;  // which files were written
 };
 
-Replayed run_again(const Recording& recording, Console& console) {
+Replayed run_again(const Recording& recording, Exports& exports, Console& console) {
   std::string known = recording.altered;
   LogReader log(recording.events_path, &known);
   Replayed replayed;
   RecordComparison comparison(log);
   TrainingHooks hooks;
   hooks.listeners = {&comparison};
+  hooks.on_step = [&exports](const StepRecord& step, std::int64_t) { exports.on_step(step); };
+  hooks.on_checkpoint = [&exports](const CheckpointRecord& checkpoint) { exports.on_checkpoint(checkpoint); };
+  hooks.on_recovery = [&exports](const RecoveryRecord& recovery) { exports.on_recovery(recovery); };
+  exports.attach(hooks);
   TrainingSession session(recording.scenario, recording.resume, hooks);
   // The recording of a run that was interrupted ends where the run did.
   const auto all_compared = [&] {
@@ -42,6 +48,8 @@ Replayed run_again(const Recording& recording, Console& console) {
   if (!replayed.interrupted && !all_compared()) comparison.finish();
   replayed.compared = comparison.compared();
   replayed.difference = comparison.difference();
+  // What was seen up to a difference is worth a look, too.
+  if (exports.any()) replayed.exported = exports.finish(session.finish());
   return replayed;
 }
 
@@ -96,7 +104,12 @@ Json replay_json(const Recording& recording, const Replayed& replayed, bool same
 
 ExitCode execute_replay(const ReplayCommand& command, Console& console) {
   const Style style(console.colors);
-  if (const auto job = recorded_job(command.directory)) return replay_job(command, *job, console);
+  const auto job = recorded_job(command.directory);
+  if (job && command.exports.any()) {
+    throw InputError(
+        "replay: --trace and its like are not offered for a job that is counted (job { }): nothing runs on its ranks");
+  }
+  if (job) return replay_job(command, *job, console);
   const Recording recording = read_recording(command.directory);
   const bool text = command.format == Format::kText;
   if (text) {
@@ -105,8 +118,10 @@ ExitCode execute_replay(const ReplayCommand& command, Console& console) {
     if (!changed.empty()) console.out << field_line("note", "this is " + changed);
     console.out << std::flush;
   }
-  const Replayed replayed = run_again(recording, console);
+  Exports exports(command.exports, recording.scenario);
+  const Replayed replayed = run_again(recording, exports, console);
   if (replayed.interrupted) return ExitCode::kInterrupted;
+  if (text) console.out << replayed.exported;
   const bool same = !replayed.difference.has_value() && recording.altered.empty();
   if (!text) {
     console.out << replay_json(recording, replayed, same).dump(2) << "\n";

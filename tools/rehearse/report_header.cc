@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/base/check.h"
 #include "core/base/numbers.h"
 #include "core/comm/algorithms.h"
 #include "core/model/layout.h"
@@ -42,6 +43,7 @@ std::string train_line(const TrainConfig& train, int ranks) {
   const BatchShare share = share_of_batch(train, ranks);
   std::string line = count_of(train.steps, "step") + ", " + count_of(share.sequences, "sequence") + " a rank and step";
   if (share.microbatches > 1) line += " in " + std::to_string(share.microbatches) + " microbatches";
+  if (train.recompute_blocks) line += ", blocks computed again for backward";
   line += train.adam.weight_decay > 0 ? ", AdamW lr " : ", Adam lr ";
   line += significant(train.adam.lr, 6);
   if (train.schedule.warmup_steps > 0) line += ", warm-up " + std::to_string(train.schedule.warmup_steps);
@@ -77,8 +79,34 @@ std::string transport_line(const TransportConfig& transport) {
   return line + (transport.checksums ? "" : ", WITHOUT CHECKSUMS");
 }
 
+std::string type_text(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat32:
+      return "float32";
+    case DType::kFloat64:
+      return "float64";
+    case DType::kBFloat16:
+      return "bfloat16";
+    case DType::kFloat16:
+      return "float16";
+    case DType::kInt32:
+      break;
+  }
+  check_failed(__FILE__, __LINE__, "no model has this type");
+}
+
+std::string roofline_text(const Roofline& roofline, DType dtype) {
+  const auto tflops = [](FlopRate rate) {
+    return significant(static_cast<double>(rate.per_second()) / 1e12, 6) + " TFLOPS";
+  };
+  std::string text = ", " + tflops(roofline.peak(dtype)) + " in " + type_text(dtype);
+  text += ", memory " + significant(static_cast<double>(roofline.memory_bandwidth.bits_per_second()) / 8e9, 6);
+  return text + " GB/s, " + to_string(roofline.launch_overhead) + " a kernel";
+}
+
 std::string device_line(const Scenario& scenario) {
   std::string line = scenario.device_name;
+  if (scenario.device.roofline.has_value()) line += roofline_text(*scenario.device.roofline, scenario.train.dtype);
   if (find_device_preset(line) != nullptr) {
     line += ", " + significant(static_cast<double>(scenario.device.rate.per_second()) / 1e12, 6) + " TFLOPS";
   }
@@ -171,12 +199,35 @@ std::string section_title(const std::string& text, const Style& style) {
   return line;
 }
 
+// What is not the MiniGPT's.
+std::string shape_text(const ModelConfig& model) {
+  std::string text;
+  if (model.kv_heads > 0) text += ", " + count_of(model.kv_heads, "kv head");
+  if (model.ffn > 0) text += ", ffn " + grouped(model.ffn);
+  if (model.mlp == Mlp::kSwiGlu) text += ", SwiGLU";
+  if (model.norm == Norm::kRmsNorm) text += ", RMSNorm";
+  if (model.positions == Positions::kRotary) text += ", rotary positions";
+  if (model.attention == Attention::kFlash) text += ", fused attention";
+  if (model.attention_bias) text += ", attention biases";
+  if (!model.mlp_bias && model.mlp == Mlp::kGelu) text += ", no MLP biases";
+  if (model.mlp_bias && model.mlp == Mlp::kSwiGlu) text += ", MLP biases";
+  if (model.tied_embeddings) text += ", tied embeddings";
+  return text;
+}
+
+std::string types_text(const StateTypes& types) {
+  std::string text = type_text(types.parameters);
+  if (types.gradients != types.parameters) text += ", gradients " + type_text(types.gradients);
+  if (types.optimizer != types.parameters) text += ", optimizer " + type_text(types.optimizer);
+  return text;
+}
+
 std::string model_line(const Scenario& scenario) {
   const ModelConfig& model = scenario.train.model;
-  return "MiniGPT: " + count_of(model.layers, "layer") + ", embed " + std::to_string(model.embed) + ", " +
-         count_of(model.heads, "head") + ", vocab " + grouped(model.vocab) + ", context " + grouped(model.context) +
-         "; " + grouped(ParameterLayout(model).total()) + " parameters, " +
-         (scenario.train.dtype == DType::kFloat64 ? "float64" : "float32");
+  return std::string(model.is_mini_gpt() ? "MiniGPT: " : "transformer: ") + count_of(model.layers, "layer") +
+         ", embed " + std::to_string(model.embed) + ", " + count_of(model.heads, "head") + ", vocab " +
+         grouped(model.vocab) + ", context " + grouped(model.context) + shape_text(model) + "; " +
+         grouped(ParameterLayout(model).total()) + " parameters, " + types_text(scenario.train.state_types());
 }
 
 std::string hosts_text(const Scenario& scenario) {
@@ -200,12 +251,25 @@ std::string collectives_text(const TrainConfig& train) {
   return text;
 }
 
+const char* sharding_text(int zero_stage) {
+  switch (zero_stage) {
+    case 0:
+      return "optimizer whole on every rank (DDP, zero_stage 0)";
+    case 1:
+      return "optimizer sharded (ZeRO-1, zero_stage 1)";
+    case 2:
+      return "optimizer and gradients sharded (ZeRO-2, zero_stage 2)";
+    default:
+      return "optimizer, gradients and parameters sharded (ZeRO-3, zero_stage 3)";
+  }
+}
+
 std::string layout_line(const Scenario& scenario) {
   const TrainConfig& train = scenario.train;
   std::string line = std::to_string(scenario.ranks) + hosts_text(scenario) + ", data-parallel, ";
-  line += train.zero_stage == 0 ? "optimizer whole on every rank (DDP, zero_stage 0)"
-                                : "optimizer sharded (ZeRO-1, zero_stage 1)";
+  line += sharding_text(train.zero_stage);
   if (train.bucket_bytes > 0) line += ", buckets of " + to_string(Bytes(train.bucket_bytes));
+  if (train.overlap) line += ", communication beside computation";
   line += collectives_text(train);
   if (train.data_ranks != scenario.ranks) line += ", batches of " + count_of(train.data_ranks, "rank");
   return line;
@@ -287,5 +351,7 @@ std::string header_report(const Scenario& scenario, std::int64_t resumed_from, c
   }
   return out;
 }
+
+std::string network_field(const Scenario& scenario) { return field_line("network", network_line(scenario.network)); }
 
 }  // namespace rehearse

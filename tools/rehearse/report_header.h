@@ -17,6 +17,7 @@ std::string title_report(const Scenario& scenario, const Style& style);
 // The lines of it on their own, for other commands: "  model       2 layers ...".
 std::string model_line(const Scenario& scenario);
 std::string layout_line(const Scenario& scenario);
+std::string network_field(const Scenario& scenario);
 // Where the ranks live, if not each on a host of its own: " on 2 hosts in 1 rack".
 std::string hosts_text(const Scenario& scenario);
 std::string field_line(const std::string& name, const std::string& value);

@@ -4,6 +4,7 @@
 
 #include "core/checkpoint/names.h"
 #include "sim/check/optimizer_memory.h"
+#include "sim/check/state_memory.h"
 #include "tools/rehearse/report.h"
 #include "tools/rehearse/report_header.h"
 #include "tools/rehearse/text_table.h"
@@ -60,6 +61,14 @@ std::vector<std::string> memory_row(const std::string& name, const RankMemory& m
   return cells;
 }
 
+std::vector<StateBytes> state_bytes_of(const TrainingRecord& record) {
+  std::vector<StateBytes> all;
+  for (const RankMemory& one : record.memory) {
+    all.push_back({one.parameters_kept, one.gradients_kept, one.parameters, one.gradients});
+  }
+  return all;
+}
+
 // "12 P / N" with its numbers, and whether every rank holds just that. Where hosts were lost for good, N is the number
 // of ranks with which a rank held most.
 std::string optimizer_formula(const FinishedRun& run, const Style& style) {
@@ -72,7 +81,7 @@ std::string optimizer_formula(const FinishedRun& run, const Style& style) {
     expected = expected_optimizer_bytes(train, ranks);
   }
   const bool sharded = train.zero_stage > 0;
-  const std::int64_t factor = 3 * size_of(train.dtype);
+  const std::int64_t factor = 3 * size_of(train.state_types().optimizer);
   const std::int64_t padded = expected.count() / factor * (sharded ? ranks : 1);
   bool holds = true;
   for (const RankMemory& rank : run.record.memory) holds = holds && rank.optimizer == expected;
@@ -81,6 +90,27 @@ std::string optimizer_formula(const FinishedRun& run, const Style& style) {
   if (sharded) text += " / " + std::to_string(ranks);
   text += " = " + grouped(expected.count()) + " bytes: ";
   return text + (holds ? style.good("holds on every rank") : style.bad("DOES NOT HOLD")) + "\n";
+}
+
+// What is kept of parameters and gradients where they are sharded, and what is whole beside it for a while.
+std::string state_formula(const FinishedRun& run, const Style& style) {
+  const TrainConfig& train = run.scenario->train;
+  if (train.zero_stage < 2 || !run.record.state_checked) return "";
+  const StateBytes bytes = expected_state_bytes(train, static_cast<int>(run.record.memory.size()));
+  const auto line = [](const char* name, const char* formula, Bytes kept, Bytes most) {
+    return std::string("  ") + name + " kept = " + formula + " = " + grouped(kept.count()) + " bytes; at most " +
+           grouped((most - kept).count()) + " more while units are whole\n";
+  };
+  const std::string s = std::to_string(size_of(train.state_types().gradients));
+  const std::string own = s + " P / N" + (train.guards.recompute_every > 0 ? " + " + s + " P" : "");
+  std::string text = line("gradients", own.c_str(), bytes.gradients, bytes.most_gradients);
+  if (train.zero_stage == 3) {
+    text += line("parameters", (std::to_string(size_of(train.state_types().parameters)) + " P / N").c_str(),
+                 bytes.parameters, bytes.most_parameters);
+  }
+  const bool holds = !check_state_memory(train, state_bytes_of(run.record)).has_value();
+  text += "  on every rank: " + (holds ? style.good("holds") : style.bad("DOES NOT HOLD")) + "\n";
+  return text;
 }
 
 // "rank 2, step 13, backward: ", as far as there is such a place.
@@ -255,8 +285,9 @@ std::string memory_table(const FinishedRun& run, const Style& style) {
   table.add(memory_row("max", max));
   table.add(memory_row("mean", mean));
   std::string heading = "Memory of a rank in bytes; activations and communication at their peaks";
+  if (run.scenario->train.zero_stage >= 2) heading = "Memory of a rank in bytes, each kind at its peak";
   if (memory.size() > kAllRanksShown) heading += " (" + std::to_string(memory.size()) + " ranks)";
-  return section_title(heading, style) + table.text(style) + optimizer_formula(run, style);
+  return section_title(heading, style) + table.text(style) + optimizer_formula(run, style) + state_formula(run, style);
 }
 
 std::string communication_table(const TrainingRecord& record, const Style& style) {
@@ -266,8 +297,13 @@ std::string communication_table(const TrainingRecord& record, const Style& style
     table.add({name_of(row.operation), grouped(row.calls), grouped(row.messages), grouped(row.bytes.count()),
                to_string(row.time)});
   }
+  std::string exposed;
+  if (!record.steps.empty()) {
+    exposed = "  exposed " + decimals(100 * exposed_of(record), 2) +
+              " %: of the steps' time, that in which even the rank that computes longest does not\n";
+  }
   return section_title("Communication: messages and bytes of all ranks, time of the rank that spent most", style) +
-         table.text(style);
+         table.text(style) + exposed;
 }
 
 std::string transport_lines(const TrainingRecord& record, const Style& style) {

@@ -12,26 +12,19 @@
 #include "sim/trace/log_writer.h"
 #include "tools/rehearse/checkpoint_directory.h"
 #include "tools/rehearse/commands.h"
+#include "tools/rehearse/exports.h"
 #include "tools/rehearse/out_directory.h"
 #include "tools/rehearse/progress.h"
 #include "tools/rehearse/recording.h"
 #include "tools/rehearse/report.h"
 #include "tools/rehearse/report_header.h"
+#include "tools/rehearse/shell_word.h"
 #include "tools/rehearse/summary.h"
 
 namespace rehearse {
 namespace {
 
 using WallClock = std::chrono::steady_clock;
-
-// A word as a POSIX shell reads it back.
-std::string shell_word(const std::string& word) {
-  const char* plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=,:+@%";
-  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
-  std::string out = "'";
-  for (char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
 
 // What run and resume have in common.
 struct Job {
@@ -44,6 +37,7 @@ struct Job {
   bool check_determinism = false;
   Format format = Format::kText;
   std::string repeat;
+  ExportOptions exports;
 };
 
 // Files that a scenario names, and those of the scenario whose weights it expects.
@@ -61,8 +55,8 @@ void add_inputs(const Scenario& scenario, std::vector<std::string>& sources) {
 // instead.
 class Listener {
  public:
-  Listener(const Job& job, OutDirectory* out, Console& console)
-      : job_(job), out_(out), console_(console), progress_(console.err, console.progress) {
+  Listener(const Job& job, OutDirectory* out, Exports& exports, Console& console)
+      : job_(job), out_(out), exports_(exports), console_(console), progress_(console.err, console.progress) {
     if (out_ == nullptr) return;
     log_.emplace(make_log_header(job.scenario, job.resume),
                  [this](std::string_view bytes) { guarded([&] { out_->append_events(bytes); }); });
@@ -72,19 +66,23 @@ class Listener {
     TrainingHooks hooks;
     hooks.on_step = [this](const StepRecord& step, std::int64_t total) {
       guarded([&] {
+        exports_.on_step(step);
         if (out_ != nullptr) out_->append_metrics(write_metrics_line(step, !job_.scenario.cost_only));
         progress_.on_step(step.report.step, job_.resume ? job_.resume->step + 1 : 1, total, step.report.loss);
       });
     };
     hooks.on_checkpoint = [this](const CheckpointRecord& checkpoint) {
       guarded([&] {
+        exports_.on_checkpoint(checkpoint);
         // Without numbers there is nothing in it.
         const bool has_content = out_ != nullptr && !job_.scenario.cost_only;
         if (has_content) out_->export_checkpoint(checkpoint, job_.scenario.train.checkpoint.keep);
       });
     };
+    hooks.on_recovery = [this](const RecoveryRecord& recovery) { guarded([&] { exports_.on_recovery(recovery); }); };
     hooks.interrupted = [this] { return failure_ != nullptr || interrupted(); };
     if (log_) hooks.listeners.push_back(&*log_);
+    exports_.attach(hooks);
     return hooks;
   }
   // The run is over, however it ended.
@@ -122,6 +120,7 @@ class Listener {
 
   const Job& job_;
   OutDirectory* out_;
+  Exports& exports_;
   Console& console_;
   Progress progress_;
   std::optional<LogWriter> log_;
@@ -129,8 +128,8 @@ class Listener {
   std::exception_ptr failure_;
 };
 
-FinishedRun simulate(const Job& job, OutDirectory* out, Console& console) {
-  Listener listener(job, out, console);
+FinishedRun simulate(const Job& job, OutDirectory* out, Exports& exports, Console& console) {
+  Listener listener(job, out, exports, console);
   FinishedRun run;
   run.scenario = &job.scenario;
   run.record = job.check_determinism ? run_twice(job.scenario, job.resume, listener.hooks())
@@ -157,6 +156,7 @@ FinishedRun simulate(const Job& job, OutDirectory* out, Console& console) {
 ExitCode execute(const Job& job, Console& console) {
   const Style style(console.colors);
   const bool text = job.format == Format::kText;
+  Exports exports(job.exports, job.scenario, job.out);
   std::optional<OutDirectory> out;
   if (!job.out.empty()) {
     out.emplace(job.out, job.force, job.sources);
@@ -167,13 +167,15 @@ ExitCode execute(const Job& job, Console& console) {
   // Hours of work that nobody will see; with --out the files have it all.
   if (!console.out && !out) check_written(console);
 
-  const FinishedRun run = simulate(job, out ? &*out : nullptr, console);
+  const FinishedRun run = simulate(job, out ? &*out : nullptr, exports, console);
 
   const std::string summary = out || !text ? write_summary(run) : "";
+  const std::string exported = exports.finish(run.record);
   if (out) out->finish(run.record.checkpoints, summary);
   if (text) {
     console.out << result_report(run, job.repeat, style);
     if (out) console.out << field_line("files", out->path());
+    console.out << exported;
   } else {
     console.out << summary;
   }
@@ -197,6 +199,11 @@ ExitCode execute_run(const RunCommand& command, Console& console) {
   for (const std::string& override : command.load.overrides) job.repeat += " --set " + shell_word(override);
   job.check_determinism = command.check_determinism;
   if (job.check_determinism) job.repeat += " --check-determinism";
+  job.exports = command.exports;
+  if (job.scenario.job.has_value() && job.exports.any()) {
+    throw InputError(
+        "run: --trace and its like are not offered for a job that is counted (job { }): nothing runs on its ranks");
+  }
   if (job.scenario.job.has_value()) return execute_job(command, job.scenario, job.repeat, console);
   return execute(job, console);
 }

@@ -19,12 +19,14 @@ class Capture : public TrainObserver {
   void on_gradients(int rank, std::int64_t step, std::span<const std::int32_t>, const TensorsView&,
                     const TensorsView& gradients) override {
     if (!wants(rank, step)) return;
-    captured_.own_gradients.clear();
+    // They may come in parts; the embeddings' are the last.
+    captured_.own_gradients.resize(gradients.tensors.size());
     for (int t = 0; t < static_cast<int>(gradients.tensors.size()); ++t) {
+      if (gradients.tensors[static_cast<std::size_t>(t)] == nullptr) continue;
       const std::span<const std::byte> bytes = gradients.bytes(t);
-      captured_.own_gradients.emplace_back(bytes.begin(), bytes.end());
+      captured_.own_gradients[static_cast<std::size_t>(t)].assign(bytes.begin(), bytes.end());
     }
-    if (request_.component == StateComponent::kNone) done_ = true;
+    if (request_.component == StateComponent::kNone) done_ = gradients.tensors.front() != nullptr;
   }
   void on_reduced(int rank, std::int64_t step, std::span<const ConstShardPiece> pieces) override {
     if (request_.component == StateComponent::kGradients) see(rank, step, pieces, &ConstShardPiece::gradients);
@@ -41,6 +43,7 @@ class Capture : public TrainObserver {
 
   void see_parameters(int rank, std::int64_t step, const TensorsView& parameters) {
     if (request_.component != StateComponent::kParameters || !wants(rank, step)) return;
+    if (parameters.is_sharded()) return see(rank, step, parameters.parts, &ConstShardPiece::parameters);
     if (request_.tensor < 0 || std::cmp_greater_equal(request_.tensor, parameters.tensors.size())) return;
     const std::span<const std::byte> bytes = parameters.bytes(request_.tensor);
     captured_.state.assign(bytes.begin(), bytes.end());

@@ -32,7 +32,12 @@ constexpr MemoryField kMemoryFields[] = {
     {"optimizer", &RankMemory::optimizer},
     {"activations_peak", &RankMemory::activations_peak},
     {"communication_buffers", &RankMemory::communication_buffers},
+    // At the end of a rank's last step.
+    {"parameters_kept", &RankMemory::parameters_kept},
+    {"gradients_kept", &RankMemory::gradients_kept},
 };
+// Of a step, without the last two.
+constexpr std::span kPeakFields(kMemoryFields, 5);
 
 Json memory_json(const std::vector<RankMemory>& memory) {
   Json per_rank = Json::array();
@@ -321,6 +326,7 @@ std::string write_summary(const FinishedRun& run) {
   if (!record.fenced.empty()) json["fenced"] = fenced_json(record.fenced);
   add_stragglers(struck_lemons(scenario, failures_of(record)), record.stragglers, json);
   json["goodput"] = json_number(goodput_of(record));
+  json["exposed"] = json_number(exposed_of(record));
   if (const auto interval = interval_report(scenario, record)) json["checkpoint_interval"] = interval_json(*interval);
   if (!record.evals.empty()) {
     Json evals = Json::array();
@@ -364,7 +370,7 @@ std::string write_metrics_line(const StepRecord& step, bool has_numbers) {
   json["tokens"] = step.report.tokens;
   json["recoveries"] = step.recoveries;
   // The most that any rank has held so far, in bytes.
-  for (const MemoryField& field : kMemoryFields) json["memory"][field.name] = (step.memory.*field.bytes).count();
+  for (const MemoryField& field : kPeakFields) json["memory"][field.name] = (step.memory.*field.bytes).count();
   return json.dump();
 }
 

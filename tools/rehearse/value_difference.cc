@@ -83,8 +83,11 @@ std::optional<ValueDifference> first_value_difference(DType dtype, std::span<con
       return compare<double, std::uint64_t>(a, b);
     case DType::kInt32:
       return compare<std::int32_t, std::uint32_t>(a, b);
+    case DType::kBFloat16:
+    case DType::kFloat16:
+      break;
   }
-  check_failed(__FILE__, __LINE__, "unknown dtype");
+  check_failed(__FILE__, __LINE__, std::string("no file that is read has elements of ") + name_of(dtype));
 }
 
 std::string index_text(std::int64_t index, std::span<const std::int64_t> shape) {

@@ -98,8 +98,8 @@ TEST(Manifest, WrongTypesAndRangesAreRefused) {
   EXPECT_THAT(refusal_of_edit("\"cosine\": true", "\"cosine\": 1"),
               HasSubstr("schedule.cosine: found 1, allowed is true"));
   EXPECT_THAT(refusal_of_edit("\"zero_stage\": 1", "\"zero_stage\": 4"), HasSubstr("an integer from 0 to 3"));
-  EXPECT_THAT(refusal_of_edit("\"dtype\": \"F32\"", "\"dtype\": \"F16\""),
-              HasSubstr("dtype: found \"F16\", allowed is F32"));
+  EXPECT_THAT(refusal_of_edit("\"dtype\": \"F32\"", "\"dtype\": \"I32\""),
+              HasSubstr("dtype: found \"I32\", allowed is F32"));
   EXPECT_THAT(refusal_of_edit("\"key\": \"fedcba9876543210\"", "\"key\": \"FEDCBA9876543210\""),
               HasSubstr("random_streams[0].key: found \"FEDCBA9876543210\", allowed is 16 lower-case"));
   EXPECT_THAT(refusal_of_edit("\"name\": \"dropout\"", "\"name\": \"\""), HasSubstr("a string that is not empty"));

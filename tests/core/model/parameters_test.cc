@@ -173,9 +173,11 @@ TEST(StageCost, FollowsItsFormulas) {
   EXPECT_EQ(stage_cost(kCapstone, 4, 0, Direction::kForward).flops.count(), r * 32);
   EXPECT_EQ(stage_cost(kCapstone, 4, 1, Direction::kForward).flops.count(), 24 * r * 32 * 32 + 4 * r * 16 * 32);
   EXPECT_EQ(stage_cost(kCapstone, 4, 3, Direction::kBackward).flops.count(), 2 * 2 * r * 32 * 64);
-  EXPECT_EQ(stage_cost(kCapstone, 4, 3, Direction::kForward).bytes.count(), 4 * (66 * 32 + r * (3 * 32 + 2 * 64)));
+  // Norm 2 R E; product R E + V E + R V; loss 2 R V. Backward: loss; R V + V E + R E for the stream, R V + R E + 2 V E
+  // for the weight, whose gradient is added to; norm 3 R E.
+  EXPECT_EQ(stage_cost(kCapstone, 4, 3, Direction::kForward).bytes.count(), 4 * (3 * r * 32 + 64 * 32 + 3 * r * 64));
   EXPECT_EQ(stage_cost(kCapstone, 4, 3, Direction::kBackward, DType::kFloat64).bytes.count(),
-            2 * 2 * stage_cost(kCapstone, 4, 3, Direction::kForward).bytes.count());
+            8 * (2 * r * 64 + 2 * (r * 64 + r * 32) + 3 * 64 * 32 + 3 * r * 32));
 }
 
 }  // namespace

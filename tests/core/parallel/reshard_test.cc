@@ -161,6 +161,13 @@ std::int64_t count_wrong(DataParallel<T>& parallel, const ParameterLayout& layou
       }
     }
   }
+  if (parallel.shards_parameters()) {
+    for (const ShardPiece& piece : parallel.pieces()) {
+      const auto bytes = static_cast<std::size_t>(piece.count) * sizeof(T);
+      wrong += std::memcmp(piece.parameters, piece.master, bytes) != 0 ? 1 : 0;
+    }
+    return wrong;
+  }
   for (std::size_t t = 0; t < layout.tensors().size(); ++t) {
     for (std::int64_t i = 0; i < layout.tensors()[t].numel; ++i) {
       wrong += parallel.parameters().tensors[t][i] != value_of<T>(layout.tensors()[t].name, i, kMaster) ? 1 : 0;
@@ -253,6 +260,12 @@ TEST(Reshard, AlsoAcrossStagesAndBuckets) {
   expect_all_pairs<float>(1, 0, 48, 48);
   expect_all_pairs<double>(0, 1, 100, 0);
   expect_all_pairs<float>(1, 1, 0, 48);
+}
+
+TEST(Reshard, AlsoWhereGradientsOrParametersAreSharded) {
+  expect_all_pairs<float>(3, 3, 48, 0);
+  expect_all_pairs<double>(3, 0, 100, 48);
+  expect_all_pairs<float>(2, 3, 48, 48);
 }
 
 // Without being asked, nobody takes over a checkpoint that was cut for others.

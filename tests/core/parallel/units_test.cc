@@ -2,18 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/core/parallel/capstone_model.h"
+
 namespace rehearse {
 namespace {
-
-ModelConfig capstone() {
-  ModelConfig config;
-  config.layers = 2;
-  config.embed = 32;
-  config.heads = 4;
-  config.vocab = 64;
-  config.context = 16;
-  return config;
-}
 
 TEST(UnitPlan, IsOneUnitWithoutABucketSize) {
   const ParameterLayout layout(capstone());

@@ -8,6 +8,7 @@
 
 #include "core/base/digest.h"
 #include "core/train/rank_main.h"
+#include "sim/check/parameter_assembly.h"
 #include "sim/check/replica_agreement.h"
 #include "sim/cluster/recorder.h"
 #include "sim/cluster/world.h"
@@ -59,18 +60,19 @@ TrainConfig config_of(const Golden& golden, const reference::Options& options, D
   return config;
 }
 
-// What rank 0 saw.
+// What rank 0 reported, and the parameters that the ranks have together: a rank may have parts of them alone.
 class Watcher : public TrainObserver {
  public:
+  void set_ranks(std::int64_t ranks) { ranks_ = ranks; }
   void on_step(int rank, const StepReport& report, const TensorsView& parameters,
                std::span<const ConstShardPiece>) override {
-    if (rank != 0) return;
-    reports.push_back(report);
-    param_norms.push_back(parameter_norm(parameters));
-    if (report.step == 1) first_params = flat(parameters);
+    if (rank == 0) reports.push_back(report);
+    if (!complete(parameters, in_step_)) return;
+    param_norms.push_back(parameter_norm(parameters_.view()));
+    if (report.step == 1) first_params = flat(parameters_.view());
   }
-  void on_end(int rank, const TensorsView& parameters) override {
-    if (rank == 0) final_params = flat(parameters);
+  void on_end(int, const TensorsView& parameters) override {
+    if (complete(parameters, ended_)) final_params = flat(parameters_.view());
   }
   static std::vector<double> flat(const TensorsView& view) {
     std::vector<double> values;
@@ -91,6 +93,18 @@ class Watcher : public TrainObserver {
   std::vector<double> param_norms;
   std::vector<double> first_params;
   std::vector<double> final_params;
+
+ private:
+  // Whether all ranks have come.
+  bool complete(const TensorsView& parameters, std::int64_t& seen) {
+    parameters_.add(parameters);
+    seen = (seen + 1) % ranks_;
+    return seen == 0;
+  }
+  ParameterAssembly parameters_;
+  std::int64_t ranks_ = 1;
+  std::int64_t in_step_ = 0;
+  std::int64_t ended_ = 0;
 };
 
 Task<> program(RankContext& context, const TrainJob& job) {
@@ -99,6 +113,7 @@ Task<> program(RankContext& context, const TrainJob& job) {
 }
 
 void run(const TrainConfig& config, std::int64_t ranks, Watcher& watcher) {
+  watcher.set_ranks(ranks);
   ReplicaAgreement agreement(static_cast<int>(ranks));
   ObserverFan fan;
   fan.add(&agreement);
@@ -179,29 +194,36 @@ TEST_P(GoldenRun, InFloatIsWithinTheStatedTolerances) {
 
 INSTANTIATE_TEST_SUITE_P(AllSetsVariantsAndStages, GoldenRun,
                          testing::Combine(testing::ValuesIn(reference::kGoldenNames),
-                                          testing::ValuesIn(reference::kGoldenVariants), testing::Values(0, 1)),
+                                          testing::ValuesIn(reference::kGoldenVariants), testing::Values(0, 1, 2, 3)),
                          [](const testing::TestParamInfo<GoldenRun::ParamType>& info) {
                            const std::string variant = std::get<1>(info.param);
                            return std::string(std::get<0>(info.param)) + "_" + (variant.empty() ? "plain" : variant) +
                                   "_zero" + std::to_string(std::get<2>(info.param));
                          });
 
-// Both stages and any cut into buckets have the same bits.
+// All stages and any cut into buckets have the same bits, with and without overlap.
 TEST(GoldenRunBits, StagesAgreeAndOneBucketSizeIsOnePlan) {
   const Golden golden = reference::load_golden(kData, "golden_b");
   const GoldenVariant variant = reference::load_variant(golden, "all");
   for (const std::int64_t bucket_bytes : {std::int64_t{0}, std::int64_t{40'000}, std::int64_t{4}}) {
     Watcher zero0;
-    Watcher zero1;
     TrainConfig config = config_of(golden, variant.options, DType::kFloat32, 0);
     config.bucket_bytes = bucket_bytes;
     run(config, golden.tokens.ranks, zero0);
-    config.zero_stage = 1;
-    run(config, golden.tokens.ranks, zero1);
-    EXPECT_EQ(zero0.final_params, zero1.final_params) << bucket_bytes;
-    for (std::size_t i = 0; i < zero0.reports.size(); ++i) {
-      EXPECT_EQ(zero0.reports[i].loss, zero1.reports[i].loss);
-      EXPECT_EQ(zero0.reports[i].grad_norm, zero1.reports[i].grad_norm);
+    for (const bool overlap : {false, true}) {
+      for (int stage = overlap ? 0 : 1; stage <= 3; ++stage) {
+        SCOPED_TRACE("buckets of " + std::to_string(bucket_bytes) + ", stage " + std::to_string(stage) +
+                     (overlap ? ", overlap" : ""));
+        Watcher other;
+        config.zero_stage = stage;
+        config.overlap = overlap;
+        run(config, golden.tokens.ranks, other);
+        EXPECT_EQ(zero0.final_params, other.final_params);
+        for (std::size_t i = 0; i < zero0.reports.size(); ++i) {
+          EXPECT_EQ(zero0.reports[i].loss, other.reports[i].loss);
+          EXPECT_EQ(zero0.reports[i].grad_norm, other.reports[i].grad_norm);
+        }
+      }
     }
   }
 }

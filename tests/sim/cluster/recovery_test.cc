@@ -125,6 +125,45 @@ TEST(Recovery, AJobOfOneRankComesBackToo) {
   EXPECT_EQ(record.weights_sha256, run_training(capstone(one)).weights_sha256);
 }
 
+// Whoever hangs, wherever, one after the other or all at once: a rank that waits notices, or else an agent.
+TEST(Recovery, AHangIsNoticedAlthoughNobodyWaitsForIt) {
+  const std::vector<std::string> phases = {"DATA", "FORWARD", "BACKWARD", "REDUCE", "OPTIMIZER", "GATHER"};
+  for (const int ranks : {1, 2, 4}) {
+    const std::vector<std::string> plain = {"cluster.ranks=" + std::to_string(ranks), "recovery.collective_timeout=3ms",
+                                            "recovery.restart_delay=1ms"};
+    const std::string weights = run_training(capstone(plain)).weights_sha256;
+    for (std::size_t i = 0; i < phases.size(); ++i) {
+      std::vector<std::string> all = plain;
+      for (int rank = 0; rank < ranks; ++rank) {
+        const std::string field = "faults.hang[" + std::to_string(rank) + "]";
+        all.push_back(field + ".rank=" + std::to_string(rank));
+        all.push_back(field + ".at.step=5");
+        all.push_back(field + ".at.phase=" + phases[rank % 2 == 0 ? i : 0]);
+      }
+      const TrainingRecord record = run_training(capstone(all));
+      ASSERT_EQ(record.outcome, Outcome::kDone) << ranks << " ranks, " << phases[i] << ": " << record.failure;
+      EXPECT_EQ(record.weights_sha256, weights);
+      EXPECT_GE(record.recoveries.size(), 1U);
+    }
+  }
+}
+
+TEST(Recovery, AHangOfTheOnlyRankIsNoticedAsLateAsAWatchdogWould) {
+  const TrainingRecord record =
+      run_training(capstone({"cluster.ranks=1", "cluster.network.latency=5us", "recovery.collective_timeout=3ms",
+                             "faults.hang[0].rank=0", "faults.hang[0].at.step=5", "faults.hang[0].at.phase=FORWARD"}));
+  ASSERT_EQ(record.recoveries.size(), 1U);
+  EXPECT_EQ(record.recoveries[0].cause, "rank 0 hung, and no rank was left that waited for it");
+  EXPECT_EQ((record.recoveries[0].detected - record.recoveries[0].failed).ps(), 3'005'000'000);
+}
+
+TEST(Recovery, WithoutAWatchdogAHangOfTheOnlyRankIsADeadlock) {
+  const TrainingRecord record =
+      run_training(capstone({"cluster.ranks=1", "recovery.collective_timeout=0ps", "faults.hang[0].rank=0",
+                             "faults.hang[0].at.step=5", "faults.hang[0].at.phase=FORWARD"}));
+  EXPECT_EQ(record.outcome, Outcome::kDeadlock);
+}
+
 TEST(Recovery, SeveralRanksAtOnceAreOneRecovery) {
   std::vector<std::string> faults;
   for (const int rank : {0, 3, 1}) {

@@ -1,5 +1,6 @@
 // When and where faults may strike, and the kinds beside flips and crashes: what a run never comes to is refused.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/sim/config/loading.h"
@@ -93,8 +94,57 @@ TEST(FaultPlaces, GatherHasNoCollectiveWithoutShards) {
   const std::string scenario =
       kGoodScenario + "faults { program { rank: 1 at { step: 3 phase: GATHER } kind: SKIP } }\n";
   EXPECT_EQ(error_of(scenario), "no error");
-  EXPECT_NE(error_of(scenario, {"train.zero_stage=0"}).find("allowed for this kind of fault: REDUCE"),
-            std::string::npos);
+  for (const char* without : {"train.zero_stage=0", "train.zero_stage=3"}) {
+    EXPECT_THAT(error_of(scenario, {without}), ::testing::EndsWith("allowed for this kind of fault: REDUCE"));
+  }
+  EXPECT_EQ(error_of(scenario, {"train.zero_stage=2"}), "no error");
+}
+
+// Where units are reduced while backward runs, only a step that computes its gradients twice has them whole.
+TEST(FaultPlaces, AGradientThatIsBeingReducedCannotBeStruckAtReduce) {
+  const auto flip = [](const std::string& at) {
+    return kGoodScenario + "faults { flip { rank: 1 at { " + at +
+           " phase: REDUCE } target: GRADIENT tensor: \"head.weight\" index: 0 bit: 3 } }\n";
+  };
+  const std::string spike =
+      kGoodScenario + "faults { spike { rank: 1 at { step: 3 phase: REDUCE } of: GRADIENT factor: 2 } }\n";
+  const std::string loss_spike =
+      kGoodScenario + "faults { spike { rank: 1 at { step: 3 phase: REDUCE } of: LOSS factor: 2 } }\n";
+  for (const std::string early : {"train.overlap=true", "train.zero_stage=2", "train.zero_stage=3"}) {
+    EXPECT_THAT(error_of(flip("step: 3"), {early}), ::testing::HasSubstr("at.phase: found REDUCE for a gradient"));
+    EXPECT_THAT(error_of(spike, {early}), ::testing::HasSubstr("at.phase: found REDUCE for a gradient"));
+    EXPECT_EQ(error_of(loss_spike, {early}), "no error");
+    const std::vector<std::string> twice = {early, "train.guards.corruption=ROLLBACK",
+                                            "train.guards.recompute_every=3"};
+    EXPECT_EQ(error_of(flip("step: 6"), twice), "no error");
+    EXPECT_EQ(error_of(flip("step: 20"), twice), "no error");  // the last
+    EXPECT_EQ(error_of(flip("step: 3 every: 6 until_step: 18"), twice), "no error");
+    for (const char* at : {"step: 4", "step: 6 until_step: 9", "step: 3 every: 2 until_step: 18"}) {
+      EXPECT_THAT(error_of(flip(at), twice), ::testing::HasSubstr("found REDUCE for a gradient")) << at;
+    }
+  }
+}
+
+// What forward left of other blocks is gone when backward begins.
+TEST(FaultPlaces, ActivationsOfBlocksThatAreRecomputedAreThoseOfTheLast) {
+  const auto flip = [](const std::string& name) {
+    return error_of(kGoodScenario +
+                        "faults { flip { rank: 1 at { step: 3 phase: BACKWARD } target: ACTIVATION tensor: \"" + name +
+                        "\" index: 0 bit: 3 } }\n",
+                    {"train.recompute_blocks=true"});
+  };
+  EXPECT_EQ(flip("blocks.1.gelu"), "no error");
+  EXPECT_EQ(flip("stream.0"), "no error");
+  EXPECT_THAT(flip("blocks.0.gelu"), ::testing::HasSubstr("found \"blocks.0.gelu\""));
+}
+
+// Of a sharded parameter a rank has its own part alone.
+TEST(FaultPlaces, AShardedParameterIsStruckWhereItIs) {
+  const std::string scenario = kGoodScenario +
+                               "faults { flip { rank: 1 at { step: 3 phase: FORWARD } target: PARAMETER tensor: "
+                               "\"tok_embed.weight\" index: 0 bit: 3 } }\n";
+  EXPECT_EQ(error_of(scenario, {"train.zero_stage=2"}), "no error");
+  EXPECT_THAT(error_of(scenario, {"train.zero_stage=3"}), ::testing::HasSubstr("rank 0 that element"));
 }
 
 TEST(FaultPlaces, LoadsComeWithCheckpointsAlone) {

@@ -44,7 +44,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "5:19; allowed: one of synthetic, text_file, tokens_file"},
         BadText{"TwoSpeeds", good_with("ranks: 4", "ranks: 4 device { preset: \"cpu\" flops: \"1TFLOPS\" }"),
                 kFile + "3:43: cluster.device.flops: contradicts preset at " + kFile +
-                    "3:37; allowed: one of preset, flops"},
+                    "3:37; allowed: one of preset, flops, roofline"},
         BadText{"NoColon", good_with("seed: 41", "seed 41"),
                 kFile + "2:6: seed: found '41'; allowed: a colon and then a value"},
         BadText{"NoValue", good_with("lr: 0.005", "lr: "),

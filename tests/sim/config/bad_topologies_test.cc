@@ -124,7 +124,8 @@ INSTANTIATE_TEST_SUITE_P(
                     "29: cluster.network.fabric: found 'FAIR'; allowed: PORTS, MAX_MIN, ALPHA_BETA, IDEAL"},
         BadTopology{"UnknownPreset", "preset: \"infiniband\"",
                     "29: cluster.network.preset: found \"infiniband\"; allowed: ethernet-100g, infiniband-hdr, "
-                    "infiniband-ndr, nvlink3, nvlink4, tcp-lan"},
+                    "infiniband-ndr, nvlink3, nvlink4, nvlink5, nvlink3-effective, nvlink4-effective, "
+                    "nvlink5-effective, tcp-lan"},
         BadTopology{"ATransport", "fabric: MAX_MIN transport { }",
                     "37: cluster.network.transport: found with a topology, a fabric, an overhead or a gap of its own; "
                     "allowed: only with the fabric PORTS on a switch"},

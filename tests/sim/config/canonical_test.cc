@@ -172,15 +172,16 @@ TEST(Hashes, ArithmeticCoversWhatDecidesBitsAndNothingElse) {
   const Scenario plain = load_text(kGoodScenario);
   for (const std::string override :
        {"name=other", "cluster.network.latency=6us", "cluster.network.jitter=1us", "cluster.device.preset=cpu",
-        "cluster.storage.latency=1us", "checkpoint.every_steps=5", "checkpoint.keep=2", "expect.final_step=19"}) {
+        "cluster.storage.latency=1us", "train.overlap=true", "train.recompute_blocks=true", "checkpoint.every_steps=5",
+        "checkpoint.keep=2", "expect.final_step=19"}) {
     const Scenario other = load_text(kGoodScenario, {override});
     EXPECT_EQ(other.arithmetic_sha256, plain.arithmetic_sha256) << override;
     EXPECT_NE(other.scenario_sha256, plain.scenario_sha256) << override;
   }
   for (const std::string override :
        {"seed=42", "cluster.ranks=2", "model.embed=64", "model.dtype=FLOAT64", "data.synthetic.states=8",
-        "data.synthetic.noise=0.1", "train.steps=40", "train.zero_stage=0", "train.bucket=1MB", "train.adam.eps=1e-7",
-        "train.clip_norm=1", "train.eval_every=5"}) {
+        "data.synthetic.noise=0.1", "train.steps=40", "train.zero_stage=0", "train.zero_stage=2", "train.zero_stage=3",
+        "train.bucket=1MB", "train.adam.eps=1e-7", "train.clip_norm=1", "train.eval_every=5"}) {
     const Scenario other = load_text(kGoodScenario, {override});
     EXPECT_NE(other.arithmetic_sha256, plain.arithmetic_sha256) << override;
     EXPECT_NE(other.scenario_sha256, plain.scenario_sha256) << override;

@@ -85,8 +85,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadOverride{
             "EmptyStep", "train..steps=40",
             "unknown field '' in train; allowed: steps, batch, accumulate, zero_stage, bucket, clip_norm, adam, "
-            "schedule, lr_spike, eval_every, guards, data_ranks, "
-            "collectives"},
+            "schedule, lr_spike, eval_every, guards, data_ranks, overlap, recompute_blocks, "
+            "main_grads_dtype, optimizer_dtype, collectives"},
         BadOverride{"EmptyValue", "train.steps=", "found ''; allowed: whole numbers from 1 to 1000000000"},
         BadOverride{"BadNumber", "train.steps=abc", "found 'abc'; allowed: whole numbers from 1 to 1000000000"},
         BadOverride{"Octal", "train.steps=040",

@@ -59,7 +59,7 @@ TEST(UnitsParser, RefusesMissingAndUnknownSuffixesSignsAndSpaces) {
   EXPECT_EQ(
       error_of([] { parse_bandwidth("100GBps"); }),
       "found \"100GBps\", whose unit 'GBps' is unknown; allowed: a bandwidth such as \"100Gbps\", with one of the "
-      "suffixes bps Kbps Mbps Gbps Tbps");
+      "suffixes bps Kbps Mbps Gbps Tbps GB/s TB/s");
   EXPECT_THAT(error_of([] { parse_duration("-5us"); }), HasSubstr("which is negative"));
   for (const char* text : {"", "us", "+5us", ".5us", "5.us", "1.2.3us", "1,5us"}) {
     EXPECT_NE(error_of([&] { parse_duration(text); }), "no error") << text;

@@ -13,12 +13,12 @@ Duration ps(std::int64_t count) { return Duration::picoseconds(count); }
 // Two ranks and what they tell.
 class Course {
  public:
-  void phase(int rank, std::int64_t now, std::int64_t step, Phase phase) { costs.on_phase(rank, at(now), step, phase); }
+  void phase(int rank, std::int64_t now, std::int64_t step, Phase phase) { costs.on_phase(rank, step, phase, at(now)); }
   void begin(int rank, std::int64_t now, std::uint64_t sequence, std::int64_t elements = 8) {
-    costs.on_collective_begin(rank, at(now), call(sequence, elements), Bytes(4 * elements));
+    costs.on_collective_begin(rank, call(sequence, elements), Bytes(4 * elements), at(now));
   }
   void end(int rank, std::int64_t now, std::uint64_t sequence) {
-    costs.on_collective_end(rank, at(now), call(sequence, 8));
+    costs.on_collective_end(rank, call(sequence, 8), at(now));
   }
   void compute(int rank, std::int64_t from, std::int64_t to) { costs.on_compute(rank, at(from), at(to)); }
 
@@ -29,7 +29,7 @@ class Course {
     one.unit = 0;
     return one;
   }
-  Group group_ = Group(0, 0, {0, 1}, 0);
+  Group group_ = Group(0, 0, GroupRanks::every(0, 1, 2), 0);
 
  public:
   StepCosts costs{2};
@@ -142,7 +142,7 @@ TEST(StepCosts, FollowTheCriticalPathToTheLateRank) {
 TEST(StepCosts, ForgetTheStepThatARestartCutsShort) {
   Course course;
   one_step(course, 0, 1);
-  course.costs.on_restart(at(1000), 2);
+  course.costs.on_restart(2, at(1000));
   one_step(course, 2000, 1);
   for (const int rank : {0, 1}) course.phase(rank, 2060, 1, Phase::kEnd);
   EXPECT_EQ(course.costs.steps(), 1);

@@ -31,18 +31,22 @@ TEST(Check, ItsFormulasAreWhatARunCounts) {
   write_file(path, small_scenario_with("expect { final_step: 6 }"));
   int cases = 0;
   for (const char* ranks : {"1", "2", "3", "7"}) {
-    for (const char* stage : {"0", "1"}) {
-      for (const char* bucket : {"1GB", "512B"}) {
-        const std::vector<std::string> set = {
-            "--set", std::string("cluster.ranks=") + ranks, "--set",    std::string("train.zero_stage=") + stage,
-            "--set", std::string("train.bucket=") + bucket, "--format", "json"};
+    for (const char* stage : {"0", "1", "2", "3"}) {
+      for (const auto& [bucket, more] :
+           {std::pair("1GB", "train.overlap=true"), std::pair("512B", "train.accumulate=2"),
+            std::pair("512B", "train.recompute_blocks=true"), std::pair("512B", "train.overlap=true")}) {
+        const std::vector<std::string> set = {"--set",    std::string("cluster.ranks=") + ranks,
+                                              "--set",    std::string("train.zero_stage=") + stage,
+                                              "--set",    std::string("train.bucket=") + bucket,
+                                              "--set",    more,
+                                              "--format", "json"};
         std::vector<std::string> check_words = {"check", path};
         std::vector<std::string> run_words = {"run", path};
         check_words.insert(check_words.end(), set.begin(), set.end());
         run_words.insert(run_words.end(), set.begin(), set.end());
         const Json check = parse_json(rehearse(check_words).out);
         const Json run = parse_json(rehearse(run_words).out);
-        const std::string what = std::string(ranks) + " ranks, stage " + stage + ", bucket " + bucket;
+        const std::string what = std::string(ranks) + " ranks, stage " + stage + ", bucket " + bucket + ", " + more;
         auto expected = predicted(check, 6);
         for (const Json& row : run["communication"]) {
           const auto [messages, bytes] = expected[row["operation"]];
@@ -50,6 +54,9 @@ TEST(Check, ItsFormulasAreWhatARunCounts) {
           EXPECT_EQ(row["bytes"], bytes) << what << row;
         }
         for (const auto& [kind, bytes] : check["memory_per_rank"].items()) {
+          EXPECT_EQ(run["memory"]["max"][kind], bytes) << what << ", " << kind;
+        }
+        for (const auto& [kind, bytes] : check["memory_kept_per_rank"].items()) {
           EXPECT_EQ(run["memory"]["max"][kind], bytes) << what << ", " << kind;
         }
         ++cases;

@@ -75,5 +75,14 @@ TEST(CostMode, IsNotForAJob) {
   EXPECT_THAT(ran.err, HasSubstr("mode=COST: found COST beside a job"));
 }
 
+TEST(CostMode, ForceReplacesWhatSuchARunLeft) {
+  const TemporaryDirectory directory;
+  const std::vector<std::string> words = {"run",   shipped_scenario("ddp"), "--set",  "mode=COST",
+                                          "--out", directory / "out",       "--force"};
+  EXPECT_EQ(testing_command::rehearse(words).code, 0);
+  const testing_command::Ran again = testing_command::rehearse(words);
+  EXPECT_EQ(again.code, 0) << again.err;
+}
+
 }  // namespace
 }  // namespace rehearse::testing_command

@@ -35,7 +35,7 @@ TEST(Summary, HasTheFieldsItsReadersKnow) {
                                "simulated_seconds", "wall_seconds",   "steps",         "losses",      "rank0_losses",
                                "grad_norms",        "param_norms",    "memory",        "checkpoints", "communication",
                                "expectations",      "event_digest",   "state_digests", "recoveries",  "goodput",
-                               "collectives"}));
+                               "exposed",           "collectives"}));
   EXPECT_EQ(summary["steps"], 20);
   ASSERT_EQ(summary["state_digests"].size(), 20u);
   EXPECT_EQ(keys(summary["state_digests"][0]),
@@ -43,8 +43,9 @@ TEST(Summary, HasTheFieldsItsReadersKnow) {
   for (const char* array : {"losses", "rank0_losses", "grad_norms", "param_norms"}) {
     EXPECT_EQ(summary[array].size(), 20u) << array;
   }
-  const std::set<std::string> kinds = {"parameters", "gradients", "optimizer", "activations_peak",
-                                       "communication_buffers"};
+  const std::set<std::string> kinds = {
+      "parameters",      "gradients",     "optimizer", "activations_peak", "communication_buffers",
+      "parameters_kept", "gradients_kept"};
   EXPECT_EQ(keys(summary["memory"]), (std::set<std::string>{"per_rank", "max", "mean"}));
   EXPECT_EQ(keys(summary["memory"]["max"]), kinds);
   EXPECT_EQ(keys(summary["memory"]["mean"]), kinds);
