@@ -33,8 +33,18 @@ TrustedSteps parse_trusted(std::string_view text, const std::string& source) {
 
 }  // namespace
 
+StoragePath trusted_file(const StoragePath& parent) { return parent.child(kTrustedFile); }
+
+std::string text_of(const TrustedSteps& steps) {
+  Json json;
+  json["schema_version"] = kTrustedSchema;
+  json["steps"] = steps.remote;
+  if (!steps.local.empty()) json["local_steps"] = steps.local;
+  return seal_json(json);
+}
+
 Task<TrustedSteps> read_trusted(Storage& storage, StoragePath parent) {
-  const StoragePath file = parent.child(kTrustedFile);
+  const StoragePath file = trusted_file(parent);
   TrustedSteps steps;
   try {
     const Payload data = co_await storage.read(file);
@@ -46,13 +56,9 @@ Task<TrustedSteps> read_trusted(Storage& storage, StoragePath parent) {
 }
 
 Task<> write_trusted(Storage& storage, StoragePath parent, TrustedSteps steps) {
-  Json json;
-  json["schema_version"] = kTrustedSchema;
-  json["steps"] = steps.remote;
-  if (!steps.local.empty()) json["local_steps"] = steps.local;
   const StoragePath fresh = parent.child(kNewTrustedFile);
-  const StoragePath file = parent.child(kTrustedFile);
-  Payload text = host_payload(seal_json(json));
+  const StoragePath file = trusted_file(parent);
+  Payload text = host_payload(text_of(steps));
   co_await write_durable(storage, fresh, std::move(text));
   co_await storage.rename(fresh, file);
   co_await storage.fsync_directory(parent);

@@ -37,6 +37,10 @@ struct CheckpointChoice {
   std::function<void(const std::string& problem)> on_damaged_trust;
 };
 
+// The list's file in a job's directory of checkpoints, and what is written there.
+StoragePath trusted_file(const StoragePath& parent);
+std::string text_of(const TrustedSteps& steps);
+
 // The checkpoints that are trusted: a file in `parent`, beside those of the shared storage, because a checkpoint earns
 // trust after it was published and its bytes stay as they are. None where there is no such file. Throws InputError
 // where it is damaged, and StorageError where it cannot be read: to distrust everything because of that would give up

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/checkpoint/names.h"
+#include "core/checkpoint/trust.h"
 #include "core/train/batch_share.h"
 #include "core/train/job_parts.h"
 #include "sim/check/accumulation_difference.h"
@@ -101,6 +102,13 @@ TrainingSession::Parts::Parts(const Scenario& run_scenario, const std::optional<
     std::map<std::string, FileData> files;
     const StoragePath directory = job.checkpoints.parent.child(step_directory_name(resume->step));
     for (const auto& [name, data] : resume->files) files.emplace(directory.path + "/" + name, data);
+    // Whoever resumes from a checkpoint trusts it, before the ranks have come to say so, too: they may fail while they
+    // load it.
+    if (!policy.trusts_at_once()) {
+      TrustedSteps trusted;
+      trusted.remote.push_back(resume->step);
+      files.emplace(trusted_file(job.checkpoints.parent).path, FileData::copy_of(text_of(trusted)));
+    }
     disk.import_files(files);
   }
   storage.attach(world);

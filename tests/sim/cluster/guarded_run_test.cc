@@ -50,6 +50,30 @@ TEST(GuardedRun, ANanOnAnyRankIsSkippedByAll) {
   }
 }
 
+// Trust is earned in the step after a checkpoint; the one that a run is resumed from has it, even where ranks fail
+// before they have loaded it.
+TEST(GuardedRun, TheCheckpointThatARunIsResumedFromIsTrustedFromTheStart) {
+  for (const char* kind : {"PROCESS", "HOST"}) {
+    for (const char* rank : {"0", "1", "3"}) {
+      const Scenario scenario = guarded("nonfinite: SKIP_STEP", std::string("crash { kind: ") + kind + " rank: " + rank +
+                                                                    " at { step: 1 phase: LOAD } }");
+      std::optional<ResumeFrom> resume;
+      TrainingHooks hooks;
+      hooks.on_checkpoint = [&](const CheckpointRecord& checkpoint) {
+        if (checkpoint.step == 10) resume = ResumeFrom{checkpoint.step, checkpoint.files};
+      };
+      const TrainingRecord whole = run_training(scenario, std::nullopt, hooks);
+      ASSERT_TRUE(resume.has_value());
+      const TrainingRecord record = run_training(scenario, resume);
+      ASSERT_EQ(record.outcome, Outcome::kDone) << record.failure;
+      ASSERT_EQ(record.recoveries.size(), 1U) << kind << rank;
+      EXPECT_TRUE(record.recoveries[0].from_checkpoint) << kind << rank;
+      EXPECT_EQ(record.recoveries[0].resumed_step, 10) << kind << rank;
+      EXPECT_EQ(record.weights_sha256, whole.weights_sha256);
+    }
+  }
+}
+
 TEST(GuardedRun, ActivationsMomentsAndLossesAreSeenToo) {
   for (const char* fault :
        {"overwrite { rank: 1 at { step: 9 phase: BACKWARD } target: ACTIVATION tensor: \"blocks.0.gelu\" index: 3 "

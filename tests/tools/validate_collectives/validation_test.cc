@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 
@@ -84,7 +85,7 @@ TEST(ErrorSummary, MedianAndNinetiethPercentileAreOfAbsoluteErrors) {
 }
 
 // Every other row for predicting, of up to 32 GPUs: the median was 10.7 % when this was written, the 90th percentile
-// below 41 %. A change of the model may cost a sixth of that, and must say so beyond.
+// 35.5 %. A change of the model may cost a sixth of that, and must say so beyond.
 TEST(Validation, RowsThatWereNotFittedArePredicted) {
   std::vector<PublishedRow> sample;
   bool take = false;
@@ -96,7 +97,8 @@ TEST(Validation, RowsThatWereNotFittedArePredicted) {
   const ErrorSummary summary = summary_of(predict_rows(stack_presets(), sample), Split::kPredict);
   EXPECT_EQ(summary.rows, 34U);
   EXPECT_LT(summary.median, 0.125);
-  EXPECT_LT(summary.p90, 0.47);
+  std::printf("median %.1f %%, 90th percentile %.1f %%\n", 100 * summary.median, 100 * summary.p90);
+  EXPECT_LT(summary.p90, 0.415);
 }
 
 }  // namespace
