@@ -211,7 +211,9 @@ Task<SaveRequest> snapshot_training_state(RankContext& context, DataParallel<T>&
     co_return request;
   }
   std::vector<T> flat = co_await collect_parameters(context, parallel);
-  const ParameterTable<const T> whole = table_of_flat<const T>(parallel.layout(), flat.data());
+  // Other ranks, and all of them without elements, have nothing that a table could point to.
+  ParameterTable<const T> whole;
+  if (!flat.empty()) whole = table_of_flat<const T>(parallel.layout(), flat.data());
   if (context.rank() == 0) request.draft = make_draft(context, parallel, whole, plan, counters);
   co_return request;
 }

@@ -55,8 +55,8 @@ TEST(GuardedRun, ANanOnAnyRankIsSkippedByAll) {
 TEST(GuardedRun, TheCheckpointThatARunIsResumedFromIsTrustedFromTheStart) {
   for (const char* kind : {"PROCESS", "HOST"}) {
     for (const char* rank : {"0", "1", "3"}) {
-      const Scenario scenario = guarded("nonfinite: SKIP_STEP", std::string("crash { kind: ") + kind + " rank: " + rank +
-                                                                    " at { step: 1 phase: LOAD } }");
+      const Scenario scenario = guarded("nonfinite: SKIP_STEP", std::string("crash { kind: ") + kind +
+                                                                    " rank: " + rank + " at { step: 1 phase: LOAD } }");
       std::optional<ResumeFrom> resume;
       TrainingHooks hooks;
       hooks.on_checkpoint = [&](const CheckpointRecord& checkpoint) {
