@@ -151,7 +151,7 @@ TEST(Isolated, WorkThatDiesIsToldOfAndHarmsNobody) {
 TEST(Isolated, WorkThatDoesNotEndIsEnded) {
   const Isolated endless = run_isolated(
       []() -> std::string {
-        for (volatile int i = 0;;) i = i + 1;
+        for (volatile unsigned i = 0;;) i = i + 1;
       },
       1);
   EXPECT_FALSE(endless.whole);
