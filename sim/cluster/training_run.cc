@@ -51,7 +51,7 @@ bool TrainingSession::advance(std::uint64_t max_events) {
 
 std::vector<WaitingRow> TrainingSession::waiting() const { return parts_->world.kernel().waiting(); }
 
-std::vector<Bytes> TrainingSession::link_bytes() const { return parts_->world.link_bytes(); }
+std::vector<LinkLoad> TrainingSession::link_loads() const { return parts_->world.link_loads(); }
 
 std::shared_ptr<const Topology> TrainingSession::network_links() const { return parts_->world.network_links(); }
 

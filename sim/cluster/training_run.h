@@ -197,7 +197,7 @@ class TrainingSession {
   // What every unfinished rank waits for.
   std::vector<WaitingRow> waiting() const;
   // What each link has carried so far, and the links (world.h).
-  std::vector<Bytes> link_bytes() const;
+  std::vector<LinkLoad> link_loads() const;
   std::shared_ptr<const Topology> network_links() const;
   // Messages and bytes of one operation so far, of all ranks.
   TrafficCounters traffic(Operation operation) const;

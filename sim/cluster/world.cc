@@ -163,22 +163,22 @@ void World::start(int rank, RankProgram program, std::uint32_t generation) {
 
 std::shared_ptr<const Topology> World::network_links() const { return topology_of(config_.network, network_.ranks()); }
 
-std::vector<Bytes> World::link_bytes() {
-  std::vector<Bytes> bytes;
-  for (const LinkLoad& load : network_.fabric().link_loads()) bytes.push_back(load.bytes);
-  if (!bytes.empty()) return bytes;
+std::vector<LinkLoad> World::link_loads() const {
+  const std::span<const LinkLoad> counted = network_.fabric().link_loads();
+  if (!counted.empty()) return {counted.begin(), counted.end()};
   const std::shared_ptr<const Topology> links = network_links();
+  std::vector<LinkLoad> loads(static_cast<std::size_t>(links->links()));
   for (int i = 0; i < links->links(); ++i) {
     const TopologyLink& link = links->link(i);
     const bool sends = link.from < network_.ranks();
-    Bytes carried;
+    LinkLoad& load = loads[static_cast<std::size_t>(i)];
     for (int o = 0; o < kOperations; ++o) {
       const TrafficCounters& counters = network_.counters(sends ? link.from : link.to, static_cast<Operation>(o));
-      carried += sends ? counters.bytes_sent : counters.bytes_received;
+      load.messages += sends ? counters.messages_sent : counters.messages_received;
+      load.bytes += sends ? counters.bytes_sent : counters.bytes_received;
     }
-    bytes.push_back(carried);
   }
-  return bytes;
+  return loads;
 }
 
 void World::set_ranks(int ranks) {

@@ -125,8 +125,8 @@ class World {
   }
 
   // What each link of the network has carried, by the links of network_links(): what links themselves have counted, or
-  // on a plain switch what ranks have sent and taken from their ports.
-  std::vector<Bytes> link_bytes();
+  // on a plain switch what ranks have sent and taken from their ports, without how long those were busy.
+  std::vector<LinkLoad> link_loads() const;
   std::shared_ptr<const Topology> network_links() const;
 
   // Bytes the rank's node holds and held, over its incarnations.

@@ -15,6 +15,7 @@ struct Scenario;
 // Where a collective is timed: ranks and their network, whole and without faults.
 struct BenchCluster {
   int ranks = 1;
+  int most_ranks = 0;  // that the network is made for, if more
   NetworkConfig network;
   std::uint64_t seed = 1;  // of jitter and of the choice among ways of the same cost
 };

@@ -20,13 +20,13 @@ Duration divided(Duration sum, std::int64_t count) { return Duration::picosecond
 
 // What a network has carried at a moment.
 struct Snapshot {
-  std::vector<Bytes> links;
+  std::vector<LinkLoad> links;
   std::array<TrafficCounters, kOperations> traffic;
 };
 
 Snapshot snapshot_of(const TrainingSession& session) {
   Snapshot one;
-  one.links = session.link_bytes();
+  one.links = session.link_loads();
   for (int o = 0; o < kOperations; ++o) {
     one.traffic[static_cast<std::size_t>(o)] = session.traffic(static_cast<Operation>(o));
   }
@@ -104,7 +104,8 @@ std::vector<StepLink> links_between(const Snapshot& first, const Snapshot& last,
     StepLink use;
     use.name = topology.link_name(i);
     use.bandwidth = topology.link(i).bandwidth;
-    use.bytes = static_cast<double>((last.links[index] - first.links[index]).count()) / static_cast<double>(steps);
+    use.bytes =
+        static_cast<double>((last.links[index].bytes - first.links[index].bytes).count()) / static_cast<double>(steps);
     const double bytes_per_second = static_cast<double>(use.bandwidth.bits_per_second()) / 8;
     if (step > Duration()) use.utilisation = use.bytes / (bytes_per_second * step.to_seconds());
     uses.push_back(std::move(use));

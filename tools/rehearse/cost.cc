@@ -17,10 +17,11 @@ void refuse_job(const Scenario& scenario) {
                    ": job: found; allowed: only a scenario with model, data and train, as a job sends nothing");
 }
 
-ExitCode code_of(Outcome outcome) {
-  switch (outcome) {
+ExitCode code_of(const CostReport& report) {
+  switch (report.record.outcome) {
     case Outcome::kDone:
-      return ExitCode::kDone;
+      // Without a step there is nothing that was asked for.
+      return report.steps > 0 ? ExitCode::kDone : ExitCode::kExpectationFailed;
     case Outcome::kDeadlock:
       return ExitCode::kDeadlock;
     case Outcome::kInterrupted:
@@ -64,7 +65,7 @@ ExitCode execute_cost(const CostCommand& command, Console& console) {
   if (command.format == Format::kText) console.out << cost_text(scenario, report, style);
   if (command.format == Format::kJson) console.out << cost_json(scenario, report);
   if (command.format == Format::kCsv) console.out << cost_csv(report);
-  return code_of(report.record.outcome);
+  return code_of(report);
 }
 
 }  // namespace rehearse

@@ -8,6 +8,7 @@
 #include "sim/config/origins.h"
 #include "sim/config/units_parser.h"
 #include "tools/rehearse/commands.h"
+#include "tools/rehearse/cost.h"
 #include "tools/rehearse/json.h"
 #include "tools/rehearse/report_header.h"
 #include "tools/rehearse/text_table.h"
@@ -137,30 +138,18 @@ Json timing_json(const CollectiveTiming& timing) {
   return json;
 }
 
-// Names of algorithms and nodes have no commas; a scenario's own names may, and quotes too.
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    out += c;
-    if (c == '"') out += c;
-  }
-  return out + "\"";
-}
-
-std::string csv_line(const CollectiveTiming& timing) {
+std::string csv_row(const CollectiveTiming& timing) {
   const LinkUse& link = timing.run.bottleneck;
-  const std::string form =
-      timing.closed_form.has_value() ? shortest_text(seconds_of(*timing.closed_form)) : std::string();
-  return std::string(name_of(timing.algorithm.operation)) + "," + name_of(timing.algorithm) + "," +
-         std::to_string(timing.size.count()) + "," + shortest_text(seconds_of(timing.run.time)) + "," +
-         shortest_text(static_cast<double>(timing.algbw.bits_per_second()) / 8) + "," +
-         shortest_text(static_cast<double>(timing.busbw.bits_per_second()) / 8) + "," +
-         std::to_string(timing.run.messages) + "," + std::to_string(timing.run.bytes_of_a_rank.count()) + "," + form +
-         "," +
-         (link.messages == 0
-              ? ","
-              : quoted(link.name) + "," + shortest_text(static_cast<double>(link.utilisation_ppb) / 1e9)) +
-         "\n";
+  const bool used = link.messages > 0;
+  const auto bytes_per_second = [](Bandwidth rate) {
+    return shortest_text(static_cast<double>(rate.bits_per_second()) / 8);
+  };
+  return csv_line({name_of(timing.algorithm.operation), name_of(timing.algorithm), std::to_string(timing.size.count()),
+                   shortest_text(seconds_of(timing.run.time)), bytes_per_second(timing.algbw),
+                   bytes_per_second(timing.busbw), std::to_string(timing.run.messages),
+                   std::to_string(timing.run.bytes_of_a_rank.count()),
+                   timing.closed_form.has_value() ? shortest_text(seconds_of(*timing.closed_form)) : "",
+                   used ? link.name : "", used ? shortest_text(static_cast<double>(link.utilisation_ppb) / 1e9) : ""});
 }
 
 }  // namespace
@@ -227,7 +216,7 @@ ExitCode execute_cost_collectives(const CostCommand& command, Console& console) 
                   << table_text(timings, style);
     }
     for (const CollectiveTiming& timing : timings) {
-      if (command.format == Format::kCsv) console.out << csv_line(timing);
+      if (command.format == Format::kCsv) console.out << csv_row(timing);
       if (command.format == Format::kJson) rows.push_back(timing_json(timing));
     }
   }

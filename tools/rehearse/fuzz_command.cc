@@ -8,19 +8,17 @@
 
 #include "core/base/error.h"
 #include "sim/config/origins.h"
+#include "tools/rehearse/option_values.h"
 
 namespace rehearse {
 namespace {
 
 namespace po = boost::program_options;
 
-constexpr std::int64_t kMostJobs = 1024;
 constexpr std::int64_t kMostMinutes = 100'000;
 constexpr std::uint64_t kMostSeeds = 100'000'000;
 
-[[noreturn]] void refuse(const std::string& what) {
-  throw InputError("fuzz: " + what + "; see 'rehearse fuzz --help'");
-}
+[[noreturn]] void refuse(const std::string& what) { rehearse::refuse("fuzz", what); }
 
 template <class Number>
 std::optional<Number> number_of(const std::string& text) {
@@ -103,7 +101,7 @@ std::optional<FuzzCommand> parse_fuzz(const std::vector<std::string>& words) {
   for (const char* name : {"jobs", "minutes"}) {
     if (replays && values.count(name) != 0) refuse(std::string("--") + name + " has no meaning with --replay");
   }
-  if (values.count("jobs") != 0) command.jobs = static_cast<int>(whole_number("--jobs", text_of("jobs"), kMostJobs));
+  if (values.count("jobs") != 0) command.jobs = parse_jobs("fuzz", text_of("jobs"));
   if (values.count("minutes") != 0) command.minutes = whole_number("--minutes", text_of("minutes"), kMostMinutes);
   if (values.count("out") != 0) {
     command.out = text_of("out");

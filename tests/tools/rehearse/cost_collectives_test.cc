@@ -46,7 +46,7 @@ TEST(CostCollectives, CsvHasALineASize) {
   EXPECT_EQ(ran.out,
             "operation,algorithm,size,seconds,algbw_bytes_per_second,busbw_bytes_per_second,messages,bytes_of_a_rank,"
             "formula_seconds,bottleneck,utilisation\n"
-            "all_reduce,ring,1000000,0.00015,6666666666.625,1e+10,24,1500000,0.00015,\"rank 0 -> switch\",0.8\n");
+            "all_reduce,ring,1000000,0.00015,6666666666.625,1e+10,24,1500000,0.00015,rank 0 -> switch,0.8\n");
 }
 
 TEST(CostCollectives, AllOperationsAndAlgorithmsUnlessTold) {
@@ -90,6 +90,22 @@ TEST(CostCollectives, WrongWordsAreRefused) {
   const Ran job = rehearse({"cost", "--collectives", shipped_scenario("llama3_54_days")});
   EXPECT_EQ(job.code, 2);
   EXPECT_THAT(job.err, HasSubstr("has a job { }"));
+}
+
+// A network is made for the ranks that a job was planned for, which may be more than it has.
+TEST(CostCollectives, AreOfTheRanksThatThereAreOnANetworkForMore) {
+  TemporaryDirectory folder;
+  const std::string path = folder / "fewer.textproto";
+  write_file(path,
+             "name: \"fewer\"\n"
+             "cluster { ranks: 4 ranks_per_host: 2 network { topology { hosts { latency: \"1us\" bandwidth: "
+             "\"400Gbps\" } } } }\n"
+             "model { layers: 1 embed: 8 heads: 1 vocab: 8 context: 4 }\n"
+             "data { synthetic { kind: MARKOV states: 4 } }\n"
+             "train { steps: 3 batch: 1 data_ranks: 8 adam { lr: 0.01 } }\n");
+  const Ran fewer = rehearse({"cost", "--collectives", path, "--operation", "all", "--sizes", "4KiB..4KiB"});
+  EXPECT_EQ(fewer.code, 0) << fewer.err;
+  EXPECT_EQ(rehearse({"cost", path}).code, 0);
 }
 
 }  // namespace
