@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/check.h"
+#include "core/comm/even_parts.h"
 #include "core/comm/folded_ranks.h"
 
 namespace rehearse {
@@ -10,11 +11,6 @@ namespace {
 
 Duration t(Bytes bytes, const LinkCost& link) { return transfer_time(bytes, link.bandwidth); }
 Duration step(Bytes bytes, const LinkCost& link) { return link.latency + t(bytes, link); }
-
-// One of `parts` equal parts, rounded up.
-Bytes part_of(Bytes whole, std::int64_t parts) {
-  return Bytes(whole.count() / parts + (whole.count() % parts == 0 ? 0 : 1));
-}
 
 std::int64_t floor_log2(int n) {
   std::int64_t log = 0;
@@ -28,13 +24,6 @@ bool nothing(int ranks, Bytes size) {
   CHECK_GE(size.count(), 0);
   return ranks == 1 || size.count() == 0;
 }
-
-struct Segments {
-  Segments(Bytes whole, Bytes largest)
-      : count(largest.count() == 0 ? 1 : part_of(whole, largest.count()).count()), size(part_of(whole, count)) {}
-  std::int64_t count;
-  Bytes size;
-};
 
 // Rounds of halving or doubling over the slots of `ranks`, slots of a pair having two of N chunks: in the round of
 // distance d the first d slots' chunks are as large as any.
@@ -55,12 +44,12 @@ Duration folding(const FoldedRanks& folded, Bytes size, const LinkCost& link) {
 }
 
 Duration chain_time(int ranks, Bytes size, const LinkCost& link, const AlgorithmOptions& options) {
-  const Segments segments(size, options.segment);
+  const EvenSegments segments(size, options.segment);
   return (ranks - 1) * step(segments.size, link) + (segments.count - 1) * t(segments.size, link);
 }
 
 Duration double_tree_time(int ranks, Bytes size, const LinkCost& link, const AlgorithmOptions& options) {
-  const Segments segments(part_of(size, 2), options.segment);
+  const EvenSegments segments(part_of(size, 2), options.segment);
   const std::int64_t levels = ceil_log2(ranks);
   const std::int64_t width = ranks == 2 ? 1 : 2;
   const std::int64_t transfers = 2 * levels - 1 + width * (segments.count - 1);

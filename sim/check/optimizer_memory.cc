@@ -3,25 +3,13 @@
 #include <algorithm>
 
 #include "core/model/layout.h"
+#include "sim/check/unit_cut.h"
 
 namespace rehearse {
 
-// Written apart from core/parallel on purpose: the cut into buckets again, from design section 7.
 Bytes expected_optimizer_bytes(const TrainConfig& config, int ranks) {
-  const ParameterLayout layout(config.model);
-  const std::int64_t multiple = std::int64_t{16} * ranks;
-  const std::int64_t bucket = config.bucket_bytes / size_of(config.gradient_dtype.value_or(config.dtype));
   std::int64_t padded = 0;
-  std::int64_t open = 0;
-  const auto close = [&] {
-    padded += (open + multiple - 1) / multiple * multiple;
-    open = 0;
-  };
-  for (auto tensor = layout.tensors().rbegin(); tensor != layout.tensors().rend(); ++tensor) {
-    if (bucket > 0 && open > 0 && open + tensor->numel > bucket) close();
-    open += tensor->numel;
-  }
-  close();
+  for (const PaddedUnit& unit : cut_units(ParameterLayout(config.model), config, ranks)) padded += unit.padded;
   const std::int64_t held = config.zero_stage == 0 ? padded : padded / ranks;
   return Bytes(3 * size_of(config.optimizer_dtype.value_or(config.dtype)) * held);
 }

@@ -1,37 +1,13 @@
 #include "sim/check/state_memory.h"
 
 #include <algorithm>
-#include <set>
 
 #include "core/model/layout.h"
 #include "core/train/batch_share.h"
+#include "sim/check/unit_cut.h"
 
 namespace rehearse {
 namespace {
-
-struct PaddedUnit {
-  std::int64_t padded = 0;
-  std::set<int> stages;  // with a tensor in it
-};
-
-// Written apart from core/parallel on purpose, from design section 7.
-std::vector<PaddedUnit> cut(const ParameterLayout& layout, const TrainConfig& config, int ranks) {
-  const std::int64_t multiple = std::int64_t{16} * ranks;
-  const std::int64_t bucket = config.bucket_bytes / size_of(config.gradient_dtype.value_or(config.dtype));
-  std::vector<PaddedUnit> units;
-  std::int64_t open = 0;
-  for (int tensor = static_cast<int>(layout.tensors().size()) - 1; tensor >= 0; --tensor) {
-    const std::int64_t numel = layout.tensors()[static_cast<std::size_t>(tensor)].numel;
-    if (units.empty() || (bucket > 0 && open + numel > bucket)) {
-      units.emplace_back();
-      open = 0;
-    }
-    open += numel;
-    units.back().padded = (open + multiple - 1) / multiple * multiple;
-    units.back().stages.insert(layout.stage_of(tensor));
-  }
-  return units;
-}
 
 std::string words_of(int rank, const char* what, Bytes found, Bytes expected) {
   return "rank " + std::to_string(rank) + " " + what + " " + std::to_string(found.count()) + " bytes; by the formula " +
@@ -42,7 +18,7 @@ std::string words_of(int rank, const char* what, Bytes found, Bytes expected) {
 
 StateBytes expected_state_bytes(const TrainConfig& config, int ranks) {
   const ParameterLayout layout(config.model);
-  const std::vector<PaddedUnit> units = cut(layout, config, ranks);
+  const std::vector<PaddedUnit> units = cut_units(layout, config, ranks);
   std::int64_t all = 0;
   for (const PaddedUnit& unit : units) all += unit.padded;
   // Whole units of the stage, and with overlap of its neighbour.

@@ -4,23 +4,13 @@
 
 #include "core/base/check.h"
 #include "core/comm/double_tree.h"
+#include "core/comm/even_parts.h"
 #include "core/comm/folded_ranks.h"
 
 namespace rehearse {
 namespace {
 
 enum Kind { kRing, kAllPairs, kSlots, kTreeLevel, kBothTrees, kInsideHosts, kAcrossHosts };
-
-Bytes part_of(Bytes whole, std::int64_t parts) {
-  return Bytes(whole.count() / parts + (whole.count() % parts == 0 ? 0 : 1));
-}
-
-struct Segments {
-  Segments(Bytes whole, Bytes largest)
-      : count(largest.count() == 0 ? 1 : part_of(whole, largest.count()).count()), size(part_of(whole, count)) {}
-  std::int64_t count;
-  Bytes size;
-};
 
 }  // namespace
 
@@ -140,7 +130,7 @@ const CollectiveTimes::Rings& CollectiveTimes::across_hosts(int ranks_per_host) 
 }
 
 Duration CollectiveTimes::double_tree(Bytes size, Bytes segment) {
-  const Segments segments(part_of(size, 2), segment);
+  const EvenSegments segments(part_of(size, 2), segment);
   std::int64_t levels = 0;
   while ((std::int64_t{1} << levels) < ranks_) ++levels;
   const RoundCost& edges = both_trees();
@@ -235,7 +225,7 @@ Duration CollectiveTimes::broadcast(BroadcastAlgorithm algorithm, Bytes size, co
       return time;
     }
     case BroadcastAlgorithm::kChain: {
-      const Segments segments(size, options.segment);
+      const EvenSegments segments(size, options.segment);
       Duration slowest;
       for (const RoundCost& step : ring().steps) slowest = std::max(slowest, step.busy(segments.size));
       return ring().time(ranks_ - 1, segments.size) + (segments.count - 1) * slowest;

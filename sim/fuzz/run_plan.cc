@@ -70,14 +70,7 @@ class Judging {
                            (says("no host is left") || says("no number from recovery.min_ranks"));
       if (few || elastic) return;
     }
-    if (record_.outcome == Outcome::kDeadlock && only_hangs()) return;
     found("outcome", text);
-  }
-
-  // A rank that hangs while no other waits for it: the only one, or in the last save. Nobody can notice.
-  bool only_hangs() const {
-    return std::all_of(record_.waiting.begin(), record_.waiting.end(),
-                       [](const WaitingRow& row) { return row.wait.kind == EventKind::kHang; });
   }
 
   bool struck_numbers() const {

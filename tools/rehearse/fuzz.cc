@@ -62,8 +62,9 @@ class Campaign {
     if (interrupted_) return ExitCode::kInterrupted;
     console_.out << (command_.format == Format::kJson ? fuzz_json(totals_)
                                                       : fuzz_text(totals_, Style(console_.colors)));
-    if (!whole && command_.format == Format::kText) {
-      console_.out << "  the " << *command_.minutes << " minutes were over; the rest: the same command again\n";
+    if (!whole) {
+      (command_.format == Format::kText ? console_.out : console_.err)
+          << "  the " << *command_.minutes << " minutes were over; the rest: the same command again\n";
     }
     shrink_failing();
     return totals_.failing.empty() ? ExitCode::kDone : ExitCode::kExpectationFailed;

@@ -20,7 +20,7 @@ struct Replayed {
   std::optional<RecordDifference> difference;
   std::vector<WaitingRow> waiting;
   bool interrupted = false;
-  std::string exported;  // which files were written
+  std::optional<TrainingRecord> record;  // where something is exported
 };
 
 Replayed run_again(const Recording& recording, Exports& exports, Console& console) {
@@ -48,8 +48,7 @@ Replayed run_again(const Recording& recording, Exports& exports, Console& consol
   if (!replayed.interrupted && !all_compared()) comparison.finish();
   replayed.compared = comparison.compared();
   replayed.difference = comparison.difference();
-  // What was seen up to a difference is worth a look, too.
-  if (exports.any()) replayed.exported = exports.finish(session.finish());
+  if (exports.any()) replayed.record = session.finish();
   return replayed;
 }
 
@@ -121,7 +120,6 @@ ExitCode execute_replay(const ReplayCommand& command, Console& console) {
   Exports exports(command.exports, recording.scenario);
   const Replayed replayed = run_again(recording, exports, console);
   if (replayed.interrupted) return ExitCode::kInterrupted;
-  if (text) console.out << replayed.exported;
   const bool same = !replayed.difference.has_value() && recording.altered.empty();
   if (!text) {
     console.out << replay_json(recording, replayed, same).dump(2) << "\n";
@@ -136,6 +134,11 @@ ExitCode execute_replay(const ReplayCommand& command, Console& console) {
                        (recording.outcome == name_of(Outcome::kInterrupted) ? ", up to where the run was interrupted"
                                                                             : "") +
                        "\n  event_digest    " + recording.event_digest + "\n";
+  }
+  // What was seen up to a difference is worth a look, too; an export that is refused comes after the verdict.
+  if (replayed.record.has_value()) {
+    const std::string exported = exports.finish(*replayed.record);
+    if (text) console.out << exported;
   }
   return same ? ExitCode::kDone : ExitCode::kExpectationFailed;
 }

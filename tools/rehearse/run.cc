@@ -170,14 +170,21 @@ ExitCode execute(const Job& job, Console& console) {
   const FinishedRun run = simulate(job, out ? &*out : nullptr, exports, console);
 
   const std::string summary = out || !text ? write_summary(run) : "";
-  const std::string exported = exports.finish(run.record);
   if (out) out->finish(run.record.checkpoints, summary);
   if (text) {
     console.out << result_report(run, job.repeat, style);
     if (out) console.out << field_line("files", out->path());
-    console.out << exported;
   } else {
     console.out << summary;
+  }
+  // After all that the run itself leaves: an export may be refused, or find no room.
+  try {
+    const std::string exported = exports.finish(run.record);
+    if (text) console.out << exported;
+  } catch (const InputError& error) {
+    // A run that was cut short has no whole program; that it was cut short is what came of it.
+    if (run.exit_code != ExitCode::kInterrupted) throw;
+    console.err << "run: " << error.what() << "\n";
   }
   return run.exit_code;
 }

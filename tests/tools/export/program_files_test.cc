@@ -219,6 +219,21 @@ TEST_F(ProgramFiles, ARunThatFailedHasNone) {
   EXPECT_FALSE(std::filesystem::exists(directory_ / "run.goal"));
 }
 
+// What the run itself leaves is all there, and said, before an export is refused.
+TEST_F(ProgramFiles, ThatAreRefusedTakeNothingOfTheRunAlong) {
+  const std::string out = directory_ / "out";
+  const std::string goal = directory_ / "refused.goal";
+  const Ran ran = testing_command::rehearse(
+      {"run", testing_command::shipped_scenario("crash_rolls_back"), "--out", out, "--goal", goal});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.out, HasSubstr("weights_sha256"));
+  EXPECT_TRUE(std::filesystem::exists(out + "/summary.json"));
+  EXPECT_TRUE(std::filesystem::exists(out + "/checkpoints/step_000020/manifest.json"));
+  const Ran replayed = testing_command::rehearse({"replay", out, "--goal", goal});
+  EXPECT_EQ(replayed.code, 2);
+  EXPECT_THAT(replayed.out, HasSubstr("REPRODUCED"));
+}
+
 TEST_F(ProgramFiles, AreTheSameBytesEveryTime) {
   ASSERT_EQ(run("seven_ranks").code, 0);
   const std::string goal = read_file(directory_ / "run.goal");
